@@ -11,6 +11,7 @@
 
 #include "kernels/common/kernel_status.h"
 #include "kernels/quant/element_type.h"
+#include "kernels/quant/kv_format.h"
 
 namespace minfer::kernels {
 
@@ -52,13 +53,12 @@ struct MatMulKernels {
   bool (*has_fast_dot)(ElementType weight_type);
 };
 
-// KV cache element formats. The layout inside a page is the kernels' own: see kv_layout.h.
-enum class KvFormat : int32_t { kF32 = 0, kF16 = 1, kQ8_0 = 2 };
+using minfer::KvFormat;
+using minfer::kKvPageCells;
 
 // One layer's K and V store and the rows that look at it. A logical cell c of sequence s lives in
 // page page_table[s * page_table_stride + c / kKvPageCells] at slot c % kKvPageCells.
-inline constexpr int kKvPageCells = 64;
-
+// The layout inside a page is the kernels' own: see kv_layout.h.
 struct KvLayerView {
   KvFormat k_format = KvFormat::kF32;
   KvFormat v_format = KvFormat::kF32;
