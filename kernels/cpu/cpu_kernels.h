@@ -49,12 +49,13 @@ struct MatMulKernels {
   // Converts one row of k floats.
   KernelStatus (*quantize_row)(ActivationFormat format, const float* x, int64_t k, void* out);
   KernelStatus (*matmul)(const MatMulArgs& args);
-  // True when the type has a kernel of its own in this unit; otherwise matmul decodes the row first.
+  // True when the type has a kernel of its own in this unit; otherwise matmul decodes the row
+  // first.
   bool (*has_fast_dot)(ElementType weight_type);
 };
 
-using minfer::KvFormat;
 using minfer::kKvPageCells;
+using minfer::KvFormat;
 
 // One layer's K and V store and the rows that look at it. A logical cell c of sequence s lives in
 // page page_table[s * page_table_stride + c / kKvPageCells] at slot c % kKvPageCells.

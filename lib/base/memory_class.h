@@ -11,16 +11,16 @@
 namespace minfer {
 
 enum class MemoryClass : int32_t {
-  kWeights = 0,         // weights as they stand in the file, read or uploaded
-  kRepackedWeights = 1, // copies of weights in another layout
-  kKv = 2,              // KV pages
-  kActivations = 3,     // values of the graph, inputs and outputs included
-  kScratch = 4,         // working memory of kernels
-  kStaging = 5,         // host copies of what goes in and comes out of a device, logits included
-  kCapturedGraphs = 6,  // captured steps, by their limit
-  kHostObjects = 7,     // C++ objects: an estimate
-  kMapped = 8,          // mapped file pages: not ours
-  kDriver = 9,          // a device driver's overhead: not ours
+  kWeights = 0,          // weights as they stand in the file, read or uploaded
+  kRepackedWeights = 1,  // copies of weights in another layout
+  kKv = 2,               // KV pages
+  kActivations = 3,      // values of the graph, inputs and outputs included
+  kScratch = 4,          // working memory of kernels
+  kStaging = 5,          // host copies of what goes in and comes out of a device, logits included
+  kCapturedGraphs = 6,   // captured steps, by their limit
+  kHostObjects = 7,      // C++ objects: an estimate
+  kMapped = 8,           // mapped file pages: not ours
+  kDriver = 9,           // a device driver's overhead: not ours
 };
 inline constexpr int kMemoryClassCount = 10;
 

@@ -102,10 +102,12 @@ inline Status OkStatus() { return Status(); }
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(T value) : rep_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit by design
+  StatusOr(T value)
+      : rep_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit by design
   StatusOr(Status status) : rep_(std::in_place_index<0>, std::move(status)) {  // NOLINT
     if (std::get<0>(rep_).ok()) {
-      rep_.template emplace<0>(StatusCode::kInternal, Subsystem::kNone, "OK status without a value");
+      rep_.template emplace<0>(StatusCode::kInternal, Subsystem::kNone,
+                               "OK status without a value");
     }
   }
 
@@ -132,8 +134,8 @@ class [[nodiscard]] StatusOr {
 #define MF_STATUS_CONCAT(a, b) MF_STATUS_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expression` is not OK.
-#define MF_RETURN_IF_ERROR(expression)                            \
-  do {                                                            \
+#define MF_RETURN_IF_ERROR(expression)                                                   \
+  do {                                                                                   \
     if (::minfer::Status mf_status_ = (expression); !mf_status_.ok()) return mf_status_; \
   } while (false)
 

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A processor that a model can run on. engine/backends.cc lists the kinds in order; each kind finds
+// its devices. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.h"
+
+namespace minfer {
+
+class HostMemory;
+class Logger;
+class ParallelRunner;
+
+enum class DeviceKind : int32_t { kCpu = 0, kCuda = 1 };
+
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::kCpu;
+  std::string name;           // "AMD EPYC 9354"
+  std::string level;          // CPU: instruction set in use; CUDA: compute capability
+  uint64_t memory_total = 0;  // bytes
+  uint64_t memory_free = 0;   // bytes at the time of the query
+  int32_t processors = 0;     // CPUs this process may use, or multiprocessors
+};
+
+// What a context hands to its backend. The pointers outlive the backend.
+struct BackendOptions {
+  ParallelRunner* runner = nullptr;  // CPU work; the context owns it
+  HostMemory* memory = nullptr;      // the one door for host memory, with its account
+  Logger* logger = nullptr;
+  bool reference = false;   // scalar twins and float activations
+  int32_t forced_isa = -1;  // kernels::Isa, -1: the best this processor runs
+};
+
+struct WeightStoreOptions {
+  HostMemory* memory = nullptr;
+  Logger* logger = nullptr;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceInfo info() const = 0;
+  // The default KV format where the options name none.
+  virtual KvFormat default_kv_format() const = 0;
+  virtual StatusOr<std::shared_ptr<WeightStore>> CreateWeightStore(
+      const WeightStoreOptions& options) const = 0;
+  virtual StatusOr<std::unique_ptr<Backend>> CreateBackend(const BackendOptions& options) const = 0;
+};
+
+}  // namespace minfer

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Runs planned graphs: fills inputs, walks the splits with retire, copy, execute at each boundary,
+// and reads outputs. One thread at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "backend/backend.h"
+#include "graph/graph.h"
+#include "plan/memory_plan.h"
+#include "plan/scheduler.h"
+
+namespace minfer {
+
+// What nodes read besides values. Outlives every Run.
+struct ExecutorBindings {
+  std::vector<Backend*> backends;
+  std::vector<const WeightStore*> weight_stores;       // one a backend
+  std::vector<std::vector<KvLayerBinding>> kv_layers;  // [backend][layer]; unused ones invalid
+  absl::Span<const RopeConfig> rope_configs;
+};
+
+struct HostInput {
+  ValueId value = kNoId;
+  const void* data = nullptr;  // value.bytes() bytes
+};
+
+struct HostOutput {
+  ValueId value = kNoId;
+  void* data = nullptr;  // value.bytes() bytes
+};
+
+struct ExecutorStatistics {
+  uint64_t graphs_run = 0;
+  uint64_t splits_run = 0;
+  uint64_t cross_copies = 0;    // values that crossed a split boundary
+  uint64_t boundary_waits = 0;  // waits at a consumer's first read
+};
+
+class Executor {
+ public:
+  // `largest` is planned; its arenas (MemoryClass::kActivations) and the staging memory for values
+  // that cross backends (MemoryClass::kStaging) are taken now and only now.
+  static StatusOr<std::unique_ptr<Executor>> Create(ExecutorBindings bindings, Graph largest,
+                                                    std::vector<int32_t> wanted);
+  virtual ~Executor() = default;
+
+  // Bytes that Create takes: arenas by backend, then staging.
+  struct Sizes {
+    std::vector<uint64_t> arena_bytes;
+    std::vector<uint64_t> scratch_bytes;
+    uint64_t staging_bytes = 0;
+  };
+  static StatusOr<Sizes> Measure(const ExecutorBindings& bindings, const Graph& largest,
+                                 absl::Span<const int32_t> wanted);
+
+  // Runs a graph that the plan serves (INTERNAL otherwise). Outputs are complete on return. On an
+  // error nothing of the step may be used; the executor stays usable.
+  virtual Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
+                     absl::Span<const HostOutput> outputs) = 0;
+  virtual void ForgetGraph(uint64_t graph_uid) = 0;
+  virtual ExecutorStatistics statistics() const = 0;
+  virtual const Schedule& schedule() const = 0;
+};
+
+}  // namespace minfer
