@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/quant/activation_blocks.h"
 #include "kernels/quant/element_type.h"
 #include "kernels/quant/kv_format.h"
 
@@ -17,13 +18,6 @@ namespace minfer::kernels {
 
 enum class Isa : int32_t { kGeneric = 0, kAvx2 = 1, kAvx512 = 2, kAvx512Vnni = 3 };
 inline constexpr int kIsaCount = 4;
-
-// How the rows of activations are stored before a matrix product.
-enum class ActivationFormat : int32_t {
-  kF32 = 0,
-  kQ8Block32 = 1,   // per 32 values: scale, scale * sum, 32 x int8 (partner of 32-value blocks)
-  kQ8Block256 = 2,  // per 256 values: scale, 256 x int8, 16 sums of 16 (partner of super-blocks)
-};
 
 // out[m * out_stride + r] = dot(weight row r, activation row m), r in [row_begin, row_end).
 // Each output element has one fixed order of additions, whatever m, row_begin and row_end are.

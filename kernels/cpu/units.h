@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The tables that the units define, one unit an instruction set.
+#pragma once
+
+#include "kernels/cpu/cpu_kernels.h"
+
+namespace minfer::kernels {
+
+extern const CpuKernels kGenericKernels;
+
+}  // namespace minfer::kernels

@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "kernels/reference/matmul_reference.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/matmul_check.h"
+#include "kernels/quant/blocks.h"
+#include "kernels/quant/decode_block.h"
+#include "kernels/quant/dequantize.h"
+#include "kernels/quant/half.h"
+
+namespace minfer::kernels {
+namespace {
+
+// Quantises `count` values into q; returns the scale (NaN, and zeros, when one is not finite).
+float QuantizeBlock(const float* x, int count, int8_t* q) {
+  uint32_t largest = 0;
+  for (int i = 0; i < count; ++i) {
+    largest = std::max(largest, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
+  }
+  const bool finite = largest < 0x7f800000u;
+  const float magnitude = std::bit_cast<float>(largest);
+  if (!finite || magnitude < kSmallestActivation) {
+    std::memset(q, 0, static_cast<size_t>(count));
+    return finite ? 0.0f : std::bit_cast<float>(0x7fc00000u);
+  }
+  const float inverse = 127.0f / magnitude;
+  for (int i = 0; i < count; ++i) q[i] = static_cast<int8_t>(std::nearbyint(x[i] * inverse));
+  return magnitude / 127.0f;
+}
+
+int SumOf(const int8_t* q, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; ++i) sum += q[i];
+  return sum;
+}
+
+void QuantizeRow32(const float* x, int64_t k, uint8_t* out) {
+  for (int64_t i = 0; i < k; i += kBlock, out += sizeof(ActivationBlock32)) {
+    ActivationBlock32 block = {};
+    block.scale = QuantizeBlock(x + i, kBlock, block.quants);
+    const int sum = SumOf(block.quants, kBlock);
+    block.scaled_sum = block.scale * static_cast<float>(sum);
+    block.negated_sum = -sum;
+    std::memcpy(out, &block, sizeof(block));
+  }
+}
+
+void QuantizeRow256(const float* x, int64_t k, uint8_t* out) {
+  for (int64_t i = 0; i < k; i += kSuperBlock, out += sizeof(ActivationBlock256)) {
+    ActivationBlock256 block = {};
+    block.scale = QuantizeBlock(x + i, kSuperBlock, block.quants);
+    for (int j = 0; j < 16; ++j) {
+      block.sums_16[j] = static_cast<int16_t>(SumOf(block.quants + 16 * j, 16));
+    }
+    for (int j = 0; j < 8; ++j) {
+      block.sums_32[j] = static_cast<int16_t>(block.sums_16[2 * j] + block.sums_16[2 * j + 1]);
+    }
+    std::memcpy(out, &block, sizeof(block));
+  }
+}
+
+// One block's part of a product, added to sum.
+float AddProduct(const BlockQ4_0& w, const ActivationBlock32& a, float sum) {
+  int codes = 0;
+  for (int i = 0; i < 16; ++i) {
+    codes += ((w.quants[i] & 15) - 8) * a.quants[i] + ((w.quants[i] >> 4) - 8) * a.quants[16 + i];
+  }
+  return std::fma(static_cast<float>(codes), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ4_1& w, const ActivationBlock32& a, float sum) {
+  int codes = 0;
+  for (int i = 0; i < 16; ++i) {
+    codes += (w.quants[i] & 15) * a.quants[i] + (w.quants[i] >> 4) * a.quants[16 + i];
+  }
+  sum = std::fma(static_cast<float>(codes), HalfToFloat(w.scale) * a.scale, sum);
+  return std::fma(HalfToFloat(w.min), a.scaled_sum, sum);
+}
+
+float AddProduct(const BlockQ8_0& w, const ActivationBlock32& a, float sum) {
+  int codes = 0;
+  for (int i = 0; i < kBlock; ++i) codes += w.quants[i] * a.quants[i];
+  return std::fma(static_cast<float>(codes), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ4_K& w, const ActivationBlock256& a, float sum) {
+  int scaled = 0;
+  int mins = 0;
+  for (int j = 0; j < 8; ++j) {
+    const ScaleMin sub = UnpackScaleMin(w.scales, j);
+    int codes = 0;
+    for (int i = 0; i < 32; ++i) {
+      const uint8_t byte = w.quants[32 * (j / 2) + i];
+      codes += (j % 2 == 0 ? byte & 15 : byte >> 4) * a.quants[32 * j + i];
+    }
+    scaled += sub.scale * codes;
+    mins += sub.min * a.sums_32[j];
+  }
+  sum = std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
+  return std::fma(-static_cast<float>(mins), HalfToFloat(w.min) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ6_K& w, const ActivationBlock256& a, float sum) {
+  int scaled = 0;
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int half = i / 128;
+    const int group = (i % 128) / 32;
+    const uint8_t low = w.low[64 * half + 32 * (group % 2) + i % 32];
+    const int high = (w.high[32 * half + i % 32] >> (2 * group)) & 3;
+    const int code = (group < 2 ? low & 15 : low >> 4) | high << 4;
+    scaled += w.scales[i / 16] * (code - 32) * a.quants[i];
+  }
+  return std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+template <typename Block, typename Activation>
+float QuantizedDot(const uint8_t* weights, const uint8_t* activations, int64_t blocks) {
+  float sum = 0.0f;
+  for (int64_t b = 0; b < blocks; ++b) {
+    Block w;
+    Activation a;
+    std::memcpy(&w, weights + b * static_cast<int64_t>(sizeof(w)), sizeof(w));
+    std::memcpy(&a, activations + b * static_cast<int64_t>(sizeof(a)), sizeof(a));
+    sum = AddProduct(w, a, sum);
+  }
+  return sum;
+}
+
+// Values decoded at a time; a multiple of every block.
+constexpr int64_t kDecoded = 256;
+
+// Calls fn(values, position, count) for the decoded parts of a row.
+template <typename Fn>
+void ForDecoded(ElementType type, const uint8_t* row, int64_t k, Fn fn) {
+  const ElementTraits& traits = *FindElementTraits(type);
+  float values[kDecoded];
+  for (int64_t i = 0; i < k; i += kDecoded) {
+    const int64_t count = std::min(kDecoded, k - i);
+    DequantizeRow(type, row + i / traits.block_elements * traits.block_bytes, values, count);
+    fn(values, i, count);
+  }
+}
+
+float FloatDot(ElementType type, const uint8_t* row, const float* x, int64_t k) {
+  float sums[16] = {};
+  ForDecoded(type, row, k, [&](const float* values, int64_t position, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      sums[i % 16] = std::fma(values[i], x[position + i], sums[i % 16]);
+    }
+  });
+  for (int width = 8; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) sums[l] += sums[l + width];
+  }
+  return sums[0];
+}
+
+float Dot(ElementType type, const uint8_t* row, const uint8_t* activations, int64_t k) {
+  switch (type) {
+    case ElementType::kQ4_0:
+      return QuantizedDot<BlockQ4_0, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ4_1:
+      return QuantizedDot<BlockQ4_1, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ8_0:
+      return QuantizedDot<BlockQ8_0, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ4_K:
+      return QuantizedDot<BlockQ4_K, ActivationBlock256>(row, activations, k / kSuperBlock);
+    case ElementType::kQ6_K:
+      return QuantizedDot<BlockQ6_K, ActivationBlock256>(row, activations, k / kSuperBlock);
+    default:
+      return FloatDot(type, row, reinterpret_cast<const float*>(activations), k);
+  }
+}
+
+}  // namespace
+
+KernelStatus ReferenceQuantizeRow(ActivationFormat format, const float* x, int64_t k, void* out) {
+  const KernelStatus status = CheckActivations(format, k);
+  if (status != KernelStatus::kOk) return status;
+  switch (format) {
+    case ActivationFormat::kF32:
+      if (k > 0) std::memcpy(out, x, static_cast<size_t>(k) * sizeof(float));
+      break;
+    case ActivationFormat::kQ8Block32:
+      QuantizeRow32(x, k, static_cast<uint8_t*>(out));
+      break;
+    case ActivationFormat::kQ8Block256:
+      QuantizeRow256(x, k, static_cast<uint8_t*>(out));
+      break;
+  }
+  return KernelStatus::kOk;
+}
+
+KernelStatus ReferenceMatMul(const MatMulArgs& args) {
+  const KernelStatus status = CheckMatMul(args);
+  if (status != KernelStatus::kOk) return status;
+  for (int64_t r = args.row_begin; r < args.row_end; ++r) {
+    const uint8_t* row =
+        static_cast<const uint8_t*>(args.weights) + r * static_cast<int64_t>(args.weight_row_bytes);
+    for (int64_t m = 0; m < args.m; ++m) {
+      const uint8_t* x = static_cast<const uint8_t*>(args.activations) +
+                         m * static_cast<int64_t>(args.activation_row_bytes);
+      args.out[m * args.out_stride + r] = Dot(args.weight_type, row, x, args.k);
+    }
+  }
+  return KernelStatus::kOk;
+}
+
+KernelStatus ReferenceFloatMatMul(const MatMulArgs& args) {
+  const KernelStatus status = CheckMatMul(args);
+  if (status != KernelStatus::kOk) return status;
+  for (int64_t r = args.row_begin; r < args.row_end; ++r) {
+    const uint8_t* row =
+        static_cast<const uint8_t*>(args.weights) + r * static_cast<int64_t>(args.weight_row_bytes);
+    for (int64_t m = 0; m < args.m; ++m) {
+      const auto* x =
+          reinterpret_cast<const float*>(static_cast<const uint8_t*>(args.activations) +
+                                         m * static_cast<int64_t>(args.activation_row_bytes));
+      double sum = 0.0;
+      ForDecoded(args.weight_type, row, args.k,
+                 [&](const float* values, int64_t position, int64_t count) {
+                   for (int64_t i = 0; i < count; ++i) {
+                     sum += static_cast<double>(values[i]) * static_cast<double>(x[position + i]);
+                   }
+                 });
+      args.out[m * args.out_stride + r] = static_cast<float>(sum);
+    }
+  }
+  return KernelStatus::kOk;
+}
+
+}  // namespace minfer::kernels

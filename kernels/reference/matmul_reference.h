@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Plain scalar twins of the matrix product kernels. They state each product's arithmetic exactly:
+// every ISA unit gives the same bits.
+//
+// Float weights (F32, F16, BF16) and decoded rows, with float activations: sixteen partial sums;
+// sum l takes the products of values l, l + 16, ... in order, each by one fma (values past the end
+// count as zero); then s[l] += s[l + 8] for l < 8, s[l] += s[l + 4] for l < 4, and so on to s[0].
+//
+// Quantised weights, with a the activation block and all sums of codes exact integers, block by
+// block in order:
+//   Q4_0, Q8_0  sum = fma(sum(code * a.q), scale * a.scale, sum)       (Q4_0: code - 8)
+//   Q4_1        sum = fma(sum(code * a.q), scale * a.scale, sum)
+//               sum = fma(min, a.scaled_sum, sum)
+//   Q4_K        sum = fma(sum_j(scale_j * sum(code * a.q)), scale * a.scale, sum)
+//               sum = fma(-sum_j(min_j * sum(a.q)), min * a.scale, sum)
+//   Q6_K        sum = fma(sum_j(scale_j * sum((code - 32) * a.q)), scale * a.scale, sum)
+#pragma once
+
+#include "kernels/cpu/cpu_kernels.h"
+
+namespace minfer::kernels {
+
+// The twin of MatMulKernels::quantize_row.
+KernelStatus ReferenceQuantizeRow(ActivationFormat format, const float* x, int64_t k, void* out);
+
+// The twin of MatMulKernels::matmul: the same activations, the same formulas.
+KernelStatus ReferenceMatMul(const MatMulArgs& args);
+
+// Float activations with every type: decoded weights, products summed in double and rounded once.
+// The reference mode of the CPU backend, and what the quantised kernels are judged against.
+KernelStatus ReferenceFloatMatMul(const MatMulArgs& args);
+
+}  // namespace minfer::kernels

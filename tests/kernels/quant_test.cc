@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/quant/decode_block.h"
+#include "kernels/quant/dequantize.h"
+#include "kernels/quant/half.h"
+#include "kernels/quant/quantize.h"
+#include "tests/support/test_data.h"
+
+namespace minfer::kernels {
+namespace {
+
+constexpr ElementType kDecodable[] = {
+    ElementType::kF32,  ElementType::kF16,    ElementType::kBF16,   ElementType::kQ4_0,
+    ElementType::kQ4_1, ElementType::kQ5_0,   ElementType::kQ5_1,   ElementType::kQ8_0,
+    ElementType::kQ2_K, ElementType::kQ3_K,   ElementType::kQ4_K,   ElementType::kQ5_K,
+    ElementType::kQ6_K, ElementType::kIQ4_NL, ElementType::kIQ4_XS, ElementType::kMXFP4};
+
+std::vector<float> DecodeAll(ElementType type, const std::vector<uint8_t>& bytes) {
+  const ElementTraits& traits = *FindElementTraits(type);
+  std::vector<float> out(bytes.size() / static_cast<size_t>(traits.block_bytes) *
+                         static_cast<size_t>(traits.block_elements));
+  REQUIRE(DequantizeRow(type, bytes.data(), out.data(), static_cast<int64_t>(out.size())) ==
+          KernelStatus::kOk);
+  return out;
+}
+
+TEST_CASE("Dequantize: D23 every published vector decodes bit for bit", "[kernels]") {
+  const nlohmann::json cases = testing::ReadJson(testing::TestDataPath("quant_vectors.json"));
+  std::vector<int> seen;
+  for (const auto& item : cases) {
+    const auto type = static_cast<ElementType>(item["type"].get<int>());
+    INFO(item["name"].get<std::string>() << ", " << item["note"].get<std::string>());
+    const std::vector<uint8_t> want = testing::FromHex(item["want"].get<std::string>());
+    const std::vector<float> got =
+        DecodeAll(type, testing::FromHex(item["block"].get<std::string>()));
+    REQUIRE(static_cast<int>(got.size()) == item["n"].get<int>());
+    REQUIRE(got.size() * sizeof(float) == want.size());
+    CHECK(std::memcmp(got.data(), want.data(), want.size()) == 0);
+    seen.push_back(static_cast<int>(type));
+  }
+  for (ElementType type : kDecodable) {
+    CHECK(std::count(seen.begin(), seen.end(), static_cast<int>(type)) > 0);
+  }
+}
+
+TEST_CASE("Dequantize: D23 zero blocks decode to zeros", "[kernels]") {
+  for (ElementType type : kDecodable) {
+    const ElementTraits& traits = *FindElementTraits(type);
+    INFO(traits.name);
+    const std::vector<uint8_t> zeros(static_cast<size_t>(traits.block_bytes));
+    for (float value : DecodeAll(type, zeros)) CHECK(value == 0.0f);
+  }
+}
+
+TEST_CASE("Dequantize: D23 a zero scale gives zeros and a NaN scale NaNs", "[kernels]") {
+  std::vector<uint8_t> block(18, 0x5a);
+  block[0] = block[1] = 0;
+  for (float value : DecodeAll(ElementType::kQ4_0, block)) CHECK(value == 0.0f);
+  block[1] = 0x7e;
+  for (float value : DecodeAll(ElementType::kQ4_0, block)) CHECK(std::isnan(value));
+}
+
+TEST_CASE("Dequantize: a count that cuts a block and an unknown type are refused", "[kernels]") {
+  uint8_t bytes[512] = {};
+  float out[512];
+  CHECK(DequantizeRow(ElementType::kQ4_0, bytes, out, 31) == KernelStatus::kBadShape);
+  CHECK(DequantizeRow(ElementType::kQ4_K, bytes, out, 32) == KernelStatus::kBadShape);
+  CHECK(DequantizeRow(ElementType::kF32, bytes, out, -1) == KernelStatus::kBadShape);
+  CHECK(DequantizeRow(ElementType::kIQ1_S, bytes, out, 256) == KernelStatus::kUnsupportedType);
+  CHECK_FALSE(CanDequantize(ElementType::kNVFP4));
+}
+
+TEST_CASE("Dequantize: D13 widths that are no multiple of 256 fit 32-value types only",
+          "[kernels]") {
+  std::vector<uint8_t> bytes(20000);
+  std::vector<float> out(20000);
+  for (int64_t width : {896, 4544, 13696, 14464}) {
+    INFO(width);
+    CHECK(DequantizeRow(ElementType::kQ5_0, bytes.data(), out.data(), width) == KernelStatus::kOk);
+    CHECK(DequantizeRow(ElementType::kQ8_0, bytes.data(), out.data(), width) == KernelStatus::kOk);
+    CHECK(DequantizeRow(ElementType::kIQ4_NL, bytes.data(), out.data(), width) ==
+          KernelStatus::kOk);
+    CHECK(DequantizeRow(ElementType::kQ4_K, bytes.data(), out.data(), width) ==
+          KernelStatus::kBadShape);
+  }
+}
+
+TEST_CASE("Half: every half survives the way to f32 and back", "[kernels]") {
+  int wrong = 0;
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float value = HalfToFloat(half);
+    if (std::isnan(value)) {
+      wrong += (bits & 0x7fff) > 0x7c00 && (FloatToHalf(value) & 0x7fff) > 0x7c00 ? 0 : 1;
+    } else {
+      wrong += FloatToHalf(value) == half ? 0 : 1;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Half: rounding goes to the nearest, ties to even", "[kernels]") {
+  CHECK(FloatToHalf(1.0f + 0x1p-11f) == 0x3c00);
+  CHECK(FloatToHalf(1.0f + 0x3p-11f) == 0x3c02);
+  CHECK(FloatToHalf(std::nextafter(1.0f + 0x1p-11f, 2.0f)) == 0x3c01);
+  CHECK(FloatToHalf(65519.0f) == 0x7bff);
+  CHECK(FloatToHalf(65520.0f) == 0x7c00);
+  CHECK(FloatToHalf(-std::numeric_limits<float>::infinity()) == 0xfc00);
+  CHECK(FloatToHalf(0x1p-25f) == 0);
+  CHECK(FloatToHalf(std::nextafter(0x1p-25f, 1.0f)) == 1);
+  CHECK(FloatToBFloat16(1.0f + 0x1p-8f) == 0x3f80);
+  CHECK(FloatToBFloat16(1.0f + 0x3p-8f) == 0x3f82);
+  CHECK(FloatToBFloat16(std::numeric_limits<float>::max()) == 0x7f80);
+  CHECK((FloatToBFloat16(std::bit_cast<float>(0x7f800001u)) & 0x7fff) > 0x7f80);
+}
+
+// Largest error of an encoded value, as a share of the largest magnitude in the row.
+struct EncoderBound {
+  ElementType type;
+  float bound;
+};
+constexpr EncoderBound kEncoderBounds[] = {
+    {ElementType::kF32, 0.0f},    {ElementType::kF16, 0x1p-11f}, {ElementType::kBF16, 0x1p-8f},
+    {ElementType::kQ8_0, 0.005f}, {ElementType::kQ6_K, 0.05f},   {ElementType::kQ4_0, 0.13f},
+    {ElementType::kQ4_1, 0.07f},  {ElementType::kQ4_K, 0.09f},
+};
+
+TEST_CASE("Quantize: what is encoded decodes to nearly the same", "[kernels]") {
+  std::vector<float> x(512);
+  uint32_t state = 1;
+  for (float& value : x) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
+  }
+  for (const EncoderBound& item : kEncoderBounds) {
+    const ElementTraits& traits = *FindElementTraits(item.type);
+    INFO(traits.name);
+    std::vector<uint8_t> bytes(x.size() / static_cast<size_t>(traits.block_elements) *
+                               static_cast<size_t>(traits.block_bytes));
+    REQUIRE(CanQuantize(item.type));
+    REQUIRE(QuantizeRow(item.type, x.data(), bytes.data(), 512) == KernelStatus::kOk);
+    const std::vector<float> back = DecodeAll(item.type, bytes);
+    float worst = 0.0f;
+    for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::fabs(back[i] - x[i]));
+    CHECK(worst <= item.bound);
+  }
+  CHECK_FALSE(CanQuantize(ElementType::kQ5_K));
+}
+
+}  // namespace
+}  // namespace minfer::kernels
