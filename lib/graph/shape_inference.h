@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The type and shape of each output of a node, from its inputs, weights and attributes.
+// The type and shape of each output of a node, from its inputs, weights and attributes. Ids,
+// positions, cells, row sequences and row lengths are int32 columns of shape [n, 1]; a page table is
+// [sequences, pages]. Values may have no rows.
 #pragma once
 
 #include <vector>
