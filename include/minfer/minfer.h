@@ -1,0 +1,31 @@
+/* SPDX-FileCopyrightText: 2026 The libminfer authors */
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/**
+ * libminfer: runs GGUF language models inside your program. This header includes the others; each
+ * of them is about one noun and says what it is, who owns it and who may call it. Start at
+ * types.h, which holds the rules for all.
+ */
+#ifndef MINFER_MINFER_H_
+#define MINFER_MINFER_H_
+
+#include "cancel.h"
+#include "chat.h"
+#include "context.h"
+#include "device.h"
+#include "error.h"
+#include "generate.h"
+#include "host.h"
+#include "library.h"
+#include "log.h"
+#include "memory.h"
+#include "metadata.h"
+#include "model.h"
+#include "plan.h"
+#include "sampling.h"
+#include "session.h"
+#include "source.h"
+#include "tokenizer.h"
+#include "types.h"
+
+#endif /* MINFER_MINFER_H_ */
