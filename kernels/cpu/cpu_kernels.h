@@ -84,20 +84,42 @@ struct AttentionArgs {
   int64_t row_end = 0;
   int32_t head_begin = 0;  // query heads of this call; whole groups of n_heads / n_kv_heads
   int32_t head_end = 0;
-  void* scratch = nullptr;  // attention_scratch_bytes(...) bytes, one per thread, 64-byte aligned
+  void* scratch = nullptr;  // scratch_bytes(...) bytes, one per thread, 64-byte aligned
+  // Only for attention_stripes and attention_combine; see there. Row r is counted from row 0 of
+  // the step, not from row_begin.
+  float* partials = nullptr;  // (r * n_heads + h) * partial_stripes + stripe, each partial_floats
+  int32_t partial_stripes = 0;
+  int32_t stripe_begin = 0;  // stripes of this call
+  int32_t stripe_end = 0;
 };
+
+// A row's cells are attended in stripes of this many; the stripes' results are merged in order.
+// The constant is the same for every length and thread count, so the three entry points below
+// give the same bits. 512 cells keep one merge below 1 % of a stripe's work, and give a decode row
+// at depth 4096 eight tasks a KV head.
+inline constexpr int kAttentionStripeCells = 512;
 
 struct AttentionKernels {
   size_t (*scratch_bytes)(int32_t n_heads, int32_t n_kv_heads, int32_t head_dim_k,
                           int32_t head_dim_v);
+  // Rows x heads of the call, all stripes, into out. For independence of the bits a call may hold
+  // any rows; for speed, rows of one sequence should be neighbours. A row with nothing to attend
+  // gives zeros.
   KernelStatus (*attention)(const AttentionArgs& args);
+  // The same in two phases, for few rows and few KV heads: any set of (row, group, stripe) tasks,
+  // then, after a barrier, attention_combine over (row, head). A stripe that holds no visible cell
+  // of a row is neither written nor read.
+  KernelStatus (*attention_stripes)(const AttentionArgs& args);
+  KernelStatus (*attention_combine)(const AttentionArgs& args);
+  size_t (*partial_floats)(int32_t head_dim_v);
   // Stores one row: K and V of every kv head into physical cell `cell` (page * 64 + slot).
   KernelStatus (*kv_store)(const KvLayerView& kv, const float* k, const float* v, int64_t cell);
 };
 
-// Rotates n_heads heads of one row in place or from x to out. pairs: neighbours (2i, 2i+1) or, with
-// neox, (i, i + rope_dim / 2). cos_sin: rope_dim / 2 pairs (cos, sin), magnitude already applied.
+// out may be the same array as any input, never one that overlaps it otherwise.
 struct VectorKernels {
+  // The squares are summed in double, so the result is the same in every unit but for the last
+  // rounding. weight may be nullptr. out may be x.
   void (*rms_norm)(const float* x, const float* weight, float* out, int64_t n, float eps);
   void (*add)(const float* a, const float* b, float* out, int64_t n);
   void (*mul)(const float* a, const float* b, float* out, int64_t n);
@@ -106,6 +128,9 @@ struct VectorKernels {
   void (*silu_mul)(const float* gate, const float* up, float* out, int64_t n);
   void (*gelu_tanh_mul)(const float* gate, const float* up, float* out, int64_t n);
   void (*softcap)(const float* x, float cap, float* out, int64_t n);
+  // Rotates n_heads heads of one row. Pairs: neighbours (2i, 2i+1) or, with neox, (i, i +
+  // rope_dim / 2). cos_sin: rope_dim / 2 pairs (cos, sin), magnitude already applied: see
+  // rope_table.h. Values from rope_dim on are copied.
   void (*rope)(const float* x, float* out, const float* cos_sin, int32_t n_heads, int32_t head_dim,
                int32_t rope_dim, bool neox);
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The unit for every processor: plain C++, the same body on scalar traits.
+#include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_check.h"
 #include "kernels/cpu/units.h"
 #include "kernels/reference/matmul_reference.h"
@@ -25,8 +26,8 @@ const CpuKernels kGenericKernels = {
     .isa = Isa::kGeneric,
     .name = "generic",
     .matmul = &generic::kMatMul,
-    .attention = nullptr,
-    .vector = nullptr,
+    .attention = &kAttentionGeneric,
+    .vector = &kVectorGeneric,
 };
 
 }  // namespace minfer::kernels
