@@ -16,12 +16,15 @@
 
 namespace minfer {
 
-// What nodes read besides values. Outlives every Run.
+class HostMemory;
+
+// What nodes read besides values. What it points at outlives the executor.
 struct ExecutorBindings {
   std::vector<Backend*> backends;
   std::vector<const WeightStore*> weight_stores;       // one a backend
   std::vector<std::vector<KvLayerBinding>> kv_layers;  // [backend][layer]; unused ones invalid
   absl::Span<const RopeConfig> rope_configs;
+  HostMemory* host_memory = nullptr;  // staging; may be null where one backend runs everything
 };
 
 struct HostInput {
@@ -43,13 +46,14 @@ struct ExecutorStatistics {
 
 class Executor {
  public:
-  // `largest` is planned; its arenas (MemoryClass::kActivations) and the staging memory for values
-  // that cross backends (MemoryClass::kStaging) are taken now and only now.
+  // `largest` is planned; its arenas (MemoryClass::kActivations), the scratch of the backends that
+  // run nodes (Backend::ReserveScratch) and the staging memory for values that cross backends
+  // (MemoryClass::kStaging) are taken now and only now. `wanted` as ScheduleGraph takes it.
   static StatusOr<std::unique_ptr<Executor>> Create(ExecutorBindings bindings, Graph largest,
                                                     std::vector<int32_t> wanted);
   virtual ~Executor() = default;
 
-  // Bytes that Create takes: arenas by backend, then staging.
+  // Bytes that Create takes: arenas and scratch by backend, then staging.
   struct Sizes {
     std::vector<uint64_t> arena_bytes;
     std::vector<uint64_t> scratch_bytes;
@@ -58,8 +62,9 @@ class Executor {
   static StatusOr<Sizes> Measure(const ExecutorBindings& bindings, const Graph& largest,
                                  absl::Span<const int32_t> wanted);
 
-  // Runs a graph that the plan serves (INTERNAL otherwise). Outputs are complete on return. On an
-  // error nothing of the step may be used; the executor stays usable.
+  // Runs a graph that the plan serves (INTERNAL otherwise). Every input that a node reads must be
+  // given. Outputs are complete on return, and no backend holds unfinished work of the step, after
+  // an error either. On an error nothing of the step may be used; the executor stays usable.
   virtual Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
                      absl::Span<const HostOutput> outputs) = 0;
   virtual void ForgetGraph(uint64_t graph_uid) = 0;
