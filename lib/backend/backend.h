@@ -77,6 +77,9 @@ class WeightStore {
   // The bytes of one weight. in_place: they stay valid and unchanged while the store lives (a
   // mapping, or the caller's memory), so that the store may point at them instead of copying.
   virtual Status Register(WeightId id, const WeightInfo& info, const void* data, bool in_place) = 0;
+  // Host memory for the bytes of one weight, to be filled before Finish: no second copy where the
+  // weights live in host memory.
+  virtual StatusOr<void*> Reserve(WeightId id, const WeightInfo& info) = 0;
   // After the last Register: all uploads are done and checked.
   virtual Status Finish() = 0;
   // Bytes that Register will take from the device for this weight.
@@ -166,8 +169,9 @@ class Backend {
   // Waits for all enqueued work; its error, if any. Clears memos.
   virtual Status Synchronize() = 0;
 
-  // Polled by long work; nullptr: never cancelled. Execute then returns CANCELLED.
-  virtual void SetCancelFlag(const std::atomic<bool>* flag) = 0;
+  // Polled by long work: when one of them is set, Execute returns CANCELLED. They stay valid until
+  // the next call; empty: never cancelled.
+  virtual void SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags) = 0;
 
   virtual BackendStatistics statistics() const = 0;
   virtual std::vector<KernelReport> kernel_report() const = 0;

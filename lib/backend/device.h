@@ -27,18 +27,18 @@ struct DeviceInfo {
   int32_t processors = 0;     // CPUs this process may use, or multiprocessors
 };
 
-// What a context hands to its backend. The pointers outlive the backend.
+// What a context hands to its backend.
 struct BackendOptions {
-  ParallelRunner* runner = nullptr;  // CPU work; the context owns it
-  HostMemory* memory = nullptr;      // the one door for host memory, with its account
-  Logger* logger = nullptr;
-  bool reference = false;   // scalar twins and float activations
-  int32_t forced_isa = -1;  // kernels::Isa, -1: the best this processor runs
+  ParallelRunner* runner = nullptr;    // CPU work; outlives the backend
+  std::shared_ptr<HostMemory> memory;  // the one door for host memory, with its account
+  Logger* logger = nullptr;            // outlives the backend
+  bool reference = false;              // scalar twins and float activations
+  int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };
 
 struct WeightStoreOptions {
-  HostMemory* memory = nullptr;
-  Logger* logger = nullptr;
+  std::shared_ptr<HostMemory> memory;
+  Logger* logger = nullptr;  // outlives the store
 };
 
 class Device {

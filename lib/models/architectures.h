@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// One function an architecture file; registry.cc lists them.
+#pragma once
+
+#include "models/architecture.h"
+
+namespace minfer {
+
+const Architecture& LlamaArchitecture();
+const Architecture& Qwen2Architecture();
+const Architecture& Qwen3Architecture();
+
+}  // namespace minfer

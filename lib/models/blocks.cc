@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "models/blocks.h"
+
+#include <cmath>
+
+#include "base/str_cat.h"
+
+namespace minfer {
+
+std::string LayerTensor(int32_t layer, std::string_view name) {
+  return StrCat("blk.", layer, ".", name);
+}
+
+ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, int32_t layer,
+                       const AttentionSettings& settings, ValueId x, GraphBuilder* builder) {
+  const Hyperparameters& hp = model.hp;
+  const LayerWeights& w = model.weights.layers[static_cast<size_t>(layer)];
+  const size_t group = static_cast<size_t>(model.layer_group[static_cast<size_t>(layer)]);
+
+  ValueId q = builder->AddBias("q_bias", builder->MatMul("q", x, w.q), w.q_bias);  // [T, H * D]
+  ValueId k = builder->AddBias("k_bias", builder->MatMul("k", x, w.k), w.k_bias);  // [T, K * D]
+  ValueId v = builder->AddBias("v_bias", builder->MatMul("v", x, w.v), w.v_bias);  // [T, K * Dv]
+  if (w.q_norm != kNoId) {
+    q = builder->HeadRmsNorm("q_norm", q, w.q_norm, hp.rms_eps, hp.n_heads, hp.head_dim_k);
+    k = builder->HeadRmsNorm("k_norm", k, w.k_norm, hp.rms_eps, hp.n_kv_heads, hp.head_dim_k);
+  }
+
+  OpAttributes attributes;
+  attributes.layer = layer;
+  attributes.n_heads = hp.n_heads;
+  attributes.n_kv_heads = hp.n_kv_heads;
+  attributes.head_dim = hp.head_dim_k;
+  attributes.head_dim_v = hp.head_dim_v;
+  attributes.rope_dim = hp.rope.rope_dim;
+  attributes.rope_style = settings.rope_style;
+  attributes.scale = settings.scale;
+  attributes.window = model.group_window[group];
+  OpAttributes k_attributes = attributes;
+  k_attributes.n_heads = hp.n_kv_heads;
+
+  q = builder->Rope("q_rope", q, settings.rope_table, attributes);
+  k = builder->Rope("k_rope", k, settings.rope_table, k_attributes);
+  ValueId store = builder->KvStore("kv_store", k, v, inputs.cells[group], k_attributes);
+  ValueId mixed = builder->Attention("attention", q, store, inputs.page_tables[group],
+                                     inputs.row_sequence, inputs.row_length, attributes);
+  return builder->AddBias("o_bias", builder->MatMul("o", mixed, w.o), w.o_bias);
+}
+
+ValueId GatedFfnBlock(const ModelDescription& model, int32_t layer, Activation activation,
+                      ValueId x, GraphBuilder* builder) {
+  const LayerWeights& w = model.weights.layers[static_cast<size_t>(layer)];
+  ValueId gate = builder->AddBias("gate_bias", builder->MatMul("gate", x, w.gate), w.gate_bias);
+  ValueId up = builder->AddBias("up_bias", builder->MatMul("up", x, w.up), w.up_bias);
+  ValueId inner = builder->GatedAct("gated", gate, up, activation);  // [T, F]
+  return builder->AddBias("down_bias", builder->MatMul("down", inner, w.down), w.down_bias);
+}
+
+ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
+                       RopeStyle rope_style, GraphBuilder* builder) {
+  const Hyperparameters& hp = model.hp;
+  builder->SetPrefix("");
+  ValueId x = builder->GetRows("embed", model.weights.token_embd, inputs.token_ids);  // [T, E]
+  AttentionSettings settings;
+  settings.rope_style = rope_style;
+  settings.rope_table = builder->RopeTable("rope_table", inputs.positions, 0, hp.rope.rope_dim);
+  settings.scale = 1.0f / std::sqrt(static_cast<float>(hp.head_dim_k));
+
+  for (int32_t layer = 0; layer < hp.n_layers; ++layer) {
+    const LayerWeights& w = model.weights.layers[static_cast<size_t>(layer)];
+    builder->SetPrefix(StrCat("blk.", layer));
+    ValueId normed = builder->RmsNorm("attn_norm", x, w.attn_norm, hp.rms_eps);
+    ValueId attended = AttentionBlock(model, inputs, layer, settings, normed, builder);
+    if (layer == hp.n_layers - 1) {
+      // Nothing after the last attention mixes rows: go on with those whose logits are wanted.
+      attended = builder->SelectRows("select_attended", attended, inputs.output_rows);
+      x = builder->SelectRows("select_residual", x, inputs.output_rows);
+    }
+    x = builder->Add("attn_residual", x, attended);
+    normed = builder->RmsNorm("ffn_norm", x, w.ffn_norm, hp.rms_eps);
+    x = builder->Add("ffn_residual", x,
+                     GatedFfnBlock(model, layer, Activation::kSilu, normed, builder));
+  }
+  builder->SetPrefix("");
+  ValueId normed = builder->RmsNorm("output_norm", x, model.weights.output_norm, hp.rms_eps);
+  return builder->MatMul("logits", normed, model.weights.output);  // [O, vocabulary]
+}
+
+Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
+                             ModelWeights* weights) {
+  const int64_t e = hp.n_embd;
+  MF_ASSIGN_OR_RETURN(weights->token_embd, collector->Matrix("token_embd.weight", e, hp.n_vocab));
+  MF_ASSIGN_OR_RETURN(weights->output_norm, collector->Vector("output_norm.weight", e));
+  weights->output = weights->token_embd;
+  if (collector->Has("output.weight")) {
+    MF_ASSIGN_OR_RETURN(weights->output, collector->Matrix("output.weight", e, hp.n_vocab));
+  }
+  for (int32_t i = 0; i < hp.n_layers; ++i) {
+    LayerWeights w;
+    auto name = [i](std::string_view role) { return LayerTensor(i, role); };
+    MF_ASSIGN_OR_RETURN(w.attn_norm, collector->Vector(name("attn_norm.weight"), e));
+    MF_ASSIGN_OR_RETURN(w.q, collector->Matrix(name("attn_q.weight"), e, hp.q_width()));
+    MF_ASSIGN_OR_RETURN(w.k, collector->Matrix(name("attn_k.weight"), e, hp.k_width()));
+    MF_ASSIGN_OR_RETURN(w.v, collector->Matrix(name("attn_v.weight"), e, hp.v_width()));
+    MF_ASSIGN_OR_RETURN(
+        w.o, collector->Matrix(name("attn_output.weight"), int64_t{hp.n_heads} * hp.head_dim_v, e));
+    MF_ASSIGN_OR_RETURN(w.ffn_norm, collector->Vector(name("ffn_norm.weight"), e));
+    MF_ASSIGN_OR_RETURN(w.gate, collector->Matrix(name("ffn_gate.weight"), e, hp.n_ff));
+    MF_ASSIGN_OR_RETURN(w.up, collector->Matrix(name("ffn_up.weight"), e, hp.n_ff));
+    MF_ASSIGN_OR_RETURN(w.down, collector->Matrix(name("ffn_down.weight"), hp.n_ff, e));
+    weights->layers.push_back(w);
+  }
+  return OkStatus();
+}
+
+}  // namespace minfer

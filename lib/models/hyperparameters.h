@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The numbers of a model, as its file states them. `A` in the comments is general.architecture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "backend/backend.h"
+#include "base/status.h"
+#include "gguf/model_files.h"
+
+namespace minfer {
+
+struct Hyperparameters {
+  std::string architecture;    // general.architecture
+  std::string name;            // general.name, for people
+  int64_t file_type = -1;      // general.file_type, -1 when absent
+  int32_t n_ctx_train = 0;     // A.context_length, tokens
+  int32_t n_embd = 0;          // A.embedding_length
+  int32_t n_layers = 0;        // A.block_count
+  int32_t n_ff = 0;            // A.feed_forward_length
+  int32_t n_heads = 0;         // A.attention.head_count
+  int32_t n_kv_heads = 0;      // A.attention.head_count_kv
+  int32_t head_dim_k = 0;      // A.attention.key_length
+  int32_t head_dim_v = 0;      // A.attention.value_length
+  float rms_eps = 0.0f;        // A.attention.layer_norm_rms_epsilon
+  RopeConfig rope;             // A.rope.*; frequency factors come from a tensor, at load
+  int32_t sliding_window = 0;  // A.attention.sliding_window, tokens seen, own included; 0: all
+  int32_t n_vocab = 0;         // rows of token_embd.weight
+
+  int32_t q_width() const { return n_heads * head_dim_k; }
+  int32_t k_width() const { return n_kv_heads * head_dim_k; }
+  int32_t v_width() const { return n_kv_heads * head_dim_v; }
+};
+
+// What an architecture does with the keys under "A.": reads them, or knows that leaving them out of
+// the maths is right. Suffixes, without "A.".
+struct KeyRules {
+  absl::Span<const std::string_view> honoured;
+  absl::Span<const std::string_view> harmless;
+};
+
+// Keys that every architecture here reads through ReadCommonHyperparameters.
+absl::Span<const std::string_view> CommonHonouredKeys();
+
+// Reads and checks the common keys. INVALID_ARGUMENT naming the key when one is missing, has the
+// wrong type or an impossible value; n_vocab is left 0.
+StatusOr<Hyperparameters> ReadCommonHyperparameters(const ModelFiles& file);
+
+// A.attention.sliding_window, for architectures that honour it; 0 counts as absent.
+Status ReadSlidingWindow(const ModelFiles& file, Hyperparameters* hp);
+
+// Refuses, by name, the first "A.*" key that neither list knows.
+Status RefuseUnknownKeys(const ModelFiles& file, const std::string& architecture,
+                         const KeyRules& rules);
+
+}  // namespace minfer

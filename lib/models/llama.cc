@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// LLaMA (Touvron et al. 2023) and what shares its graph: Llama 2 and 3, Mistral, SmolLM2,
+// TinyLlama.
+//   h = x + W_o attention(rope(W_q n), rope(W_k n), W_v n),  n = rms(x) attn_norm
+//   y = h + W_down (silu(W_gate m) * (W_up m)),              m = rms(h) ffn_norm
+// RoPE turns neighbouring pairs: the converter permutes the rows of W_q and W_k so. Llama 3.1 and
+// later divide each frequency by rope_freqs.weight.
+#include "models/architectures.h"
+#include "models/blocks.h"
+
+namespace minfer {
+namespace {
+
+constexpr std::string_view kHonoured[] = {"attention.sliding_window"};
+// vocab_size repeats the number of tokens; the last says how the model was trained.
+constexpr std::string_view kHarmless[] = {"vocab_size", "rope.scaling.finetuned"};
+
+class Llama final : public Architecture {
+ public:
+  std::string_view name() const override { return "llama"; }
+
+  KeyRules keys() const override { return {.honoured = kHonoured, .harmless = kHarmless}; }
+
+  // Mistral 7B v0.1: each token sees the last 4,096, its own included.
+  Status ReadHyperparameters(const ModelFiles& file, Hyperparameters* hp) const override {
+    return ReadSlidingWindow(file, hp);
+  }
+
+  Status CollectWeights(const Hyperparameters& hp, WeightCollector* collector,
+                        ModelWeights* weights) const override {
+    MF_RETURN_IF_ERROR(CollectDecoderWeights(hp, collector, weights));
+    for (int32_t i = 0; i < hp.n_layers; ++i) {
+      LayerWeights& w = weights->layers[static_cast<size_t>(i)];
+      auto optional = [&](std::string_view role, int64_t n) {
+        return collector->OptionalVector(LayerTensor(i, role), n);
+      };
+      MF_ASSIGN_OR_RETURN(w.q_bias, optional("attn_q.bias", hp.q_width()));
+      MF_ASSIGN_OR_RETURN(w.k_bias, optional("attn_k.bias", hp.k_width()));
+      MF_ASSIGN_OR_RETURN(w.v_bias, optional("attn_v.bias", hp.v_width()));
+      MF_ASSIGN_OR_RETURN(w.o_bias, optional("attn_output.bias", hp.n_embd));
+      MF_ASSIGN_OR_RETURN(w.gate_bias, optional("ffn_gate.bias", hp.n_ff));
+      MF_ASSIGN_OR_RETURN(w.up_bias, optional("ffn_up.bias", hp.n_ff));
+      MF_ASSIGN_OR_RETURN(w.down_bias, optional("ffn_down.bias", hp.n_embd));
+    }
+    return OkStatus();
+  }
+
+  ValueId Build(const ModelDescription& model, const StepInputs& inputs,
+                GraphBuilder* builder) const override {
+    return PreNormDecoder(model, inputs, RopeStyle::kNorm, builder);
+  }
+};
+
+}  // namespace
+
+const Architecture& LlamaArchitecture() {
+  static constinit const Llama architecture;
+  return architecture;
+}
+
+}  // namespace minfer

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "models/weights.h"
+
+#include "base/str_cat.h"
+#include "tensor/dequantize.h"
+
+namespace minfer {
+namespace {
+
+Status Refuse(StatusCode code, std::string_view name, std::string message) {
+  return Status(code, Subsystem::kModel, std::move(message)).WithName(name);
+}
+
+std::string ShapeText(const TensorInfo& tensor) {
+  std::string text = "[";
+  for (int32_t d = 0; d < tensor.n_dims; ++d) {
+    if (d > 0) text += ", ";
+    text += std::to_string(tensor.dims[static_cast<size_t>(d)]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+bool WeightCollector::Has(std::string_view name) const {
+  return file_->FindTensor(name) != nullptr;
+}
+
+void WeightCollector::MarkKnown(std::string_view name) {
+  const TensorInfo* tensor = file_->FindTensor(name);
+  if (tensor == nullptr) return;
+  known_.resize(file_->tensors().size(), false);
+  known_[static_cast<size_t>(tensor - file_->tensors().data())] = true;
+}
+
+StatusOr<WeightId> WeightCollector::Matrix(std::string_view name, int64_t ne0, int64_t ne1) {
+  return Add(name, ne0, ne1, /*must_be_f32=*/false);
+}
+
+StatusOr<WeightId> WeightCollector::Vector(std::string_view name, int64_t ne0) {
+  return Add(name, ne0, 1, /*must_be_f32=*/true);
+}
+
+StatusOr<WeightId> WeightCollector::OptionalVector(std::string_view name, int64_t ne0) {
+  if (!Has(name)) return WeightId{kNoId};
+  return Vector(name, ne0);
+}
+
+StatusOr<WeightId> WeightCollector::Add(std::string_view name, int64_t ne0, int64_t ne1,
+                                        bool must_be_f32) {
+  const TensorInfo* tensor = file_->FindTensor(name);
+  if (tensor == nullptr) {
+    return Refuse(StatusCode::kInvalidArgument, name, "the model needs this tensor; it is missing");
+  }
+  const auto& dims = tensor->dims;
+  if (dims[0] != ne0 || dims[1] != ne1 || dims[2] != 1 || dims[3] != 1) {
+    return Refuse(
+               StatusCode::kInvalidArgument, name,
+               StrCat("shape ", ShapeText(*tensor), " where [", ne0, ", ", ne1, "] was expected"))
+        .WithOffset(tensor->file_offset);
+  }
+  const char* type_name = FindElementTraits(tensor->type)->name;
+  if (must_be_f32 && tensor->type != ElementType::kF32) {
+    return Refuse(StatusCode::kInvalidArgument, name,
+                  StrCat("type ", type_name, " where F32 was expected"))
+        .WithOffset(tensor->file_offset);
+  }
+  if (!kernels::CanDequantize(tensor->type)) {
+    return Refuse(StatusCode::kUnimplemented, name,
+                  StrCat("type ", type_name, " (", static_cast<int32_t>(tensor->type),
+                         ") has no kernel in this version"))
+        .WithOffset(tensor->file_offset);
+  }
+  MarkKnown(name);
+  WeightInfo info;
+  info.name = std::string(name);
+  info.type = tensor->type;
+  info.ne0 = ne0;
+  info.ne1 = ne1;
+  info.bytes = tensor->bytes;
+  table_.push_back(std::move(info));
+  tensor_indices_.push_back(static_cast<size_t>(tensor - file_->tensors().data()));
+  return static_cast<WeightId>(table_.size() - 1);
+}
+
+Status WeightCollector::RefuseUnknownTensors() const {
+  absl::Span<const TensorInfo> tensors = file_->tensors();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i < known_.size() && known_[i]) continue;
+    return Refuse(StatusCode::kUnimplemented, tensors[i].name,
+                  StrCat("no part of the model uses this tensor (shape ", ShapeText(tensors[i]),
+                         "); it may change what the model computes"))
+        .WithOffset(tensors[i].file_offset);
+  }
+  return OkStatus();
+}
+
+}  // namespace minfer

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The weights of a model by role. Each is an index into one table, kNoId where the model has none.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "gguf/model_files.h"
+#include "graph/graph.h"
+
+namespace minfer {
+
+struct LayerWeights {
+  WeightId attn_norm = kNoId;  // [n_embd]
+  WeightId q = kNoId;          // [n_embd, n_heads * head_dim_k]
+  WeightId k = kNoId;          // [n_embd, n_kv_heads * head_dim_k]
+  WeightId v = kNoId;          // [n_embd, n_kv_heads * head_dim_v]
+  WeightId o = kNoId;          // [n_heads * head_dim_v, n_embd]
+  WeightId q_bias = kNoId;     // [n_heads * head_dim_k]
+  WeightId k_bias = kNoId;     // [n_kv_heads * head_dim_k]
+  WeightId v_bias = kNoId;     // [n_kv_heads * head_dim_v]
+  WeightId o_bias = kNoId;     // [n_embd]
+  WeightId q_norm = kNoId;     // [head_dim_k]
+  WeightId k_norm = kNoId;     // [head_dim_k]
+  WeightId ffn_norm = kNoId;   // [n_embd]
+  WeightId gate = kNoId;       // [n_embd, n_ff]
+  WeightId up = kNoId;         // [n_embd, n_ff]
+  WeightId down = kNoId;       // [n_ff, n_embd]
+  WeightId gate_bias = kNoId;  // [n_ff]
+  WeightId up_bias = kNoId;    // [n_ff]
+  WeightId down_bias = kNoId;  // [n_embd]
+};
+
+struct ModelWeights {
+  WeightId token_embd = kNoId;   // [n_embd, n_vocab]
+  WeightId output_norm = kNoId;  // [n_embd]
+  WeightId output = kNoId;       // [n_embd, n_vocab]; token_embd where the file has none
+  std::vector<LayerWeights> layers;
+};
+
+// Finds tensors by name, checks their shapes and types, and numbers them.
+class WeightCollector {
+ public:
+  explicit WeightCollector(const ModelFiles* file) : file_(file) {}
+
+  // A matrix that kernels multiply or gather from, in any type that can be decoded.
+  StatusOr<WeightId> Matrix(std::string_view name, int64_t ne0, int64_t ne1);
+  // A vector of f32: a norm or a bias.
+  StatusOr<WeightId> Vector(std::string_view name, int64_t ne0);
+  // kNoId where the file has no such tensor.
+  StatusOr<WeightId> OptionalVector(std::string_view name, int64_t ne0);
+  // Used by the loader and not by the graph (frequency factors); the name counts as known.
+  void MarkKnown(std::string_view name);
+  bool Has(std::string_view name) const;
+
+  // INVALID_ARGUMENT naming the first tensor that nothing asked for.
+  Status RefuseUnknownTensors() const;
+
+  std::vector<WeightInfo> TakeTable() { return std::move(table_); }
+  // Index of each weight's tensor in the file.
+  std::vector<size_t> TakeTensorIndices() { return std::move(tensor_indices_); }
+
+ private:
+  StatusOr<WeightId> Add(std::string_view name, int64_t ne0, int64_t ne1, bool must_be_f32);
+
+  const ModelFiles* file_;
+  std::vector<WeightInfo> table_;
+  std::vector<size_t> tensor_indices_;
+  std::vector<bool> known_;
+};
+
+}  // namespace minfer
