@@ -1,23 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The unit for every processor: plain C++, the same body on scalar traits.
+// The unit for every processor: plain C++.
 #include "kernels/cpu/isa_tables.h"
-#include "kernels/cpu/matmul_check.h"
+#include "kernels/cpu/matmul_body.h"
+#include "kernels/cpu/matmul_generic.h"
 #include "kernels/cpu/units.h"
-#include "kernels/reference/matmul_reference.h"
 
 namespace minfer::kernels {
 namespace generic {
 namespace {
 
-constexpr MatMulKernels kMatMul = {
-    .activation_format = ActivationFormatFor,
-    .activation_row_bytes = ActivationRowBytes,
-    .quantize_row = ReferenceQuantizeRow,
-    .matmul = ReferenceMatMul,
-    .has_fast_dot = HasFastDot,
-};
+constexpr MatMulKernels kMatMul = MatMulKernelsOf<MatMulTraits>();
 
 }  // namespace
 }  // namespace generic

@@ -9,5 +9,8 @@
 namespace minfer::kernels {
 
 extern const CpuKernels kGenericKernels;
+extern const CpuKernels kAvx2Kernels;
+extern const CpuKernels kAvx512Kernels;
+extern const CpuKernels kAvx512VnniKernels;
 
 }  // namespace minfer::kernels

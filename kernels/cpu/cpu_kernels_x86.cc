@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/units.h"
 
 namespace minfer::kernels {
@@ -10,9 +9,14 @@ const CpuKernels* FindCpuKernels(Isa isa) {
   switch (isa) {
     case Isa::kGeneric:
       return &kGenericKernels;
-    default:
-      return nullptr;
+    case Isa::kAvx2:
+      return &kAvx2Kernels;
+    case Isa::kAvx512:
+      return &kAvx512Kernels;
+    case Isa::kAvx512Vnni:
+      return &kAvx512VnniKernels;
   }
+  return nullptr;
 }
 
 }  // namespace minfer::kernels
