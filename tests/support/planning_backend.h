@@ -56,7 +56,7 @@ class PlanningBackend final : public Backend {
   void AbortSplit(const Status&) override {}
   void ForgetGraph(uint64_t) override {}
   Status Synchronize() override { return OkStatus(); }
-  void SetCancelFlag(const std::atomic<bool>*) override {}
+  void SetCancelFlags(absl::Span<const std::atomic<bool>* const>) override {}
   BackendStatistics statistics() const override { return {}; }
   std::vector<KernelReport> kernel_report() const override { return {}; }
 
