@@ -16,6 +16,12 @@ namespace minfer {
   return !__builtin_mul_overflow(a, b, product);
 }
 
+// For messages: the largest number where the product does not fit.
+inline uint64_t SaturatingMul(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  return CheckedMul(a, b, &product) ? product : UINT64_MAX;
+}
+
 // Rounds `value` up to a multiple of `alignment`, a power of two.
 [[nodiscard]] inline bool CheckedAlignUp(uint64_t value, uint64_t alignment, uint64_t* aligned) {
   if (!CheckedAdd(value, alignment - 1, aligned)) return false;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/checked_math.h"
 #include "base/printable.h"
 #include "base/str_cat.h"
 #include "gguf/header_reader.h"
@@ -98,7 +99,7 @@ class GgufParser {
                StrCat(count, " ", what, " cannot stand in the ", reader_.remaining(),
                       " bytes that are left (", min_bytes, " each at least)"),
                at)
-        .WithBytes(0, reader_.remaining());
+        .WithBytes(SaturatingMul(count, min_bytes), reader_.remaining());
   }
 
   Status FindAlignment() {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/checked_math.h"
 #include "base/printable.h"
 #include "base/str_cat.h"
 
@@ -112,8 +113,8 @@ Status MetadataReader::ReadArray(Metadata::Entry* entry) {
         .Error(StatusCode::kDataLoss,
                StrCat("an array of ", entry->count, " ", TraitsOf(entry->element_type).name,
                       ", but ", reader_.remaining(), " bytes of the file are left"),
-               at)
-        .WithBytes(0, reader_.remaining());
+               reader_.offset())
+        .WithBytes(SaturatingMul(entry->count, min_size), reader_.remaining());
   }
   if (entry->count > kMaxArrayCount) {
     return reader_.Error(
