@@ -20,6 +20,9 @@ class ParallelRunner {
   virtual int32_t concurrency() const = 0;
   // Runs fn for each task in [0, n_tasks) and returns when all are done. One caller at a time.
   virtual void For(int64_t n_tasks, TaskFn fn, void* arg) = 0;
+  // True once after a task threw, or the host broke its promise: the results of the calls since
+  // the last TakeFailure must not be used.
+  virtual bool TakeFailure() { return false; }
 };
 
 // The calling thread alone.
