@@ -8,7 +8,8 @@
 #include "kernels/cpu/units.h"
 
 namespace minfer::kernels {
-namespace avx2 {namespace {
+namespace avx2 {
+namespace {
 
 constexpr MatMulKernels kMatMul = MatMulKernelsOf<MatMulTraits>();
 

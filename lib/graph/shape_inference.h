@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The type and shape of each output of a node, from its inputs, weights and attributes. Ids,
-// positions, cells, row sequences and row lengths are int32 columns of shape [n, 1]; a page table is
-// [sequences, pages]. Values may have no rows.
+// positions, cells, row sequences and row lengths are int32 columns of shape [n, 1]; a page table
+// is [sequences, pages]. Values may have no rows.
 #pragma once
 
 #include <vector>

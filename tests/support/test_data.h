@@ -13,11 +13,11 @@
 #include "base/status.h"
 
 // Fails the test with the whole status when it is not OK.
-#define MF_REQUIRE_OK(expression)                                     \
-  do {                                                                \
+#define MF_REQUIRE_OK(expression)                                                       \
+  do {                                                                                  \
     const ::minfer::Status mf_require_status = ::minfer::testing::ToStatus(expression); \
-    INFO(mf_require_status.ToString());                               \
-    REQUIRE(mf_require_status.ok());                                  \
+    INFO(mf_require_status.ToString());                                                 \
+    REQUIRE(mf_require_status.ok());                                                    \
   } while (false)
 
 namespace minfer::testing {
