@@ -20,8 +20,8 @@ const CpuKernels kAvx2Kernels = {
     .isa = Isa::kAvx2,
     .name = "avx2",
     .matmul = &avx2::kMatMul,
-    .attention = &kAttentionGeneric,
-    .vector = &kVectorGeneric,
+    .attention = &kAttentionAvx2,
+    .vector = &kVectorAvx2,
 };
 
 }  // namespace minfer::kernels

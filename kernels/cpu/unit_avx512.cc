@@ -24,8 +24,8 @@ const CpuKernels kAvx512Kernels = {
     .isa = Isa::kAvx512,
     .name = "avx512",
     .matmul = &avx512::kMatMul,
-    .attention = &kAttentionGeneric,
-    .vector = &kVectorGeneric,
+    .attention = &kAttentionAvx512,
+    .vector = &kVectorAvx512,
 };
 
 }  // namespace minfer::kernels

@@ -20,8 +20,8 @@ const CpuKernels kAvx512VnniKernels = {
     .isa = Isa::kAvx512Vnni,
     .name = "avx512_vnni",
     .matmul = &avx512_vnni::kMatMul,
-    .attention = &kAttentionGeneric,
-    .vector = &kVectorGeneric,
+    .attention = &kAttentionAvx512,
+    .vector = &kVectorAvx512,
 };
 
 }  // namespace minfer::kernels

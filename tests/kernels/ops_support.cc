@@ -8,7 +8,7 @@
 #include <memory>
 #include <numeric>
 
-#include "kernels/cpu/isa_tables.h"
+#include "base/cpu_info.h"
 #include "kernels/cpu/kv_layout.h"
 
 namespace minfer::testing {
@@ -17,8 +17,15 @@ using kernels::AttentionArgs;
 using kernels::kKvPageCells;
 
 std::vector<OpsUnit> RunnableOpsUnits() {
+  const CpuInfo cpu = DetectCpu();
   std::vector<OpsUnit> units;
-  units.push_back({"generic", &kernels::kAttentionGeneric, &kernels::kVectorGeneric});
+  for (int32_t isa = 0; isa < kernels::kIsaCount; ++isa) {
+    const kernels::CpuKernels* unit = kernels::FindCpuKernels(static_cast<kernels::Isa>(isa));
+    if (unit == nullptr || !cpu.CanRun(unit->isa)) continue;
+    // Units may share a table; each is tested once.
+    if (!units.empty() && units.back().attention == unit->attention) continue;
+    units.push_back({unit->name, unit->attention, unit->vector});
+  }
   return units;
 }
 
