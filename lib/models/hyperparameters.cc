@@ -126,6 +126,8 @@ Status ReadRope(const Metadata& metadata, KeyReader* keys, Hyperparameters* hp) 
   }
   rope.yarn = true;
   rope.yarn_factor = factor;
+  // Peng et al. 2023, section 3.4: attention is sharpened by sqrt(1/t) = 0.1 ln(factor) + 1.
+  rope.magnitude = factor > 1.0f ? 1.0 + 0.1 * std::log(static_cast<double>(factor)) : 1.0;
   MF_ASSIGN_OR_RETURN(int32_t original, keys->Size("rope.scaling.original_context_length",
                                                    kMaxContext, hp->n_ctx_train, -1));
   rope.yarn_original_context = original;

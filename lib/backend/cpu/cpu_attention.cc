@@ -80,7 +80,7 @@ Status CpuBackend::ExecuteRopeKvStore(const NodeCall& call) {
 
 bool CpuBackend::UsesStripes(int64_t rows, int32_t n_kv_heads) const {
   const int64_t threads = options_.runner->concurrency();
-  return threads > 1 && rows > 0 && rows * n_kv_heads < 2 * threads;
+  return options_.attention_stripes && threads > 1 && rows > 0 && rows * n_kv_heads < 2 * threads;
 }
 
 uint64_t CpuBackend::AttentionScratch(const Graph& graph, const Node& node) const {

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/context.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "base/str_cat.h"
+#include "base/thread_pool.h"
+#include "engine/step_runner.h"
+
+namespace minfer {
+namespace {
+
+// How long a leader waits for threads that are picking their next token: about what sampling takes,
+// so that their rows share one step.
+constexpr std::chrono::microseconds kStragglerWait{300};
+// How often a waiting call looks at its cancel flags; mf_cancel_request may not wake it, since it
+// is async-signal-safe.
+constexpr std::chrono::milliseconds kCancelPoll{10};
+
+bool IsSet(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Context>> Context::Create(std::shared_ptr<const Model> model,
+                                                   const ContextOptions& options) {
+  std::shared_ptr<Context> context(new Context());
+  context->model_ = std::move(model);
+  MF_RETURN_IF_ERROR(context->Initialize(options));
+  return context;
+}
+
+Status Context::Initialize(const ContextOptions& options) {
+  const ModelDescription& description = model_->description();
+  const Device& device = *model_->device();
+  cancel_ = options.cancel;
+  if (IsSet(cancel_)) {
+    return Status(StatusCode::kCancelled, Subsystem::kEngine, "cancelled before creation");
+  }
+  MF_ASSIGN_OR_RETURN(config_, ResolveContext(description, device, options));
+  MF_ASSIGN_OR_RETURN(MemoryUse plan, PlanContext(description, device, options));
+  if (options.budget_bytes > 0 && plan.total() > options.budget_bytes) {
+    return Status(StatusCode::kResourceExhausted, Subsystem::kEngine,
+                  StrCat("the context needs ", plan.total() - options.budget_bytes,
+                         " bytes more than its budget"))
+        .WithName("budget_bytes")
+        .WithBytes(plan.total(), options.budget_bytes);
+  }
+  logger_ =
+      std::make_shared<const Logger>(options.log_sink, options.log_user_data, options.log_level);
+  account_ = std::make_shared<MemoryAccount>(options.budget_bytes);
+  MF_ASSIGN_OR_RETURN(memory_, HostMemory::Create(options.allocator, account_));
+  runner_ = options.runner;
+  if (runner_ == nullptr) {
+    ThreadPoolOptions pool;
+    pool.n_threads = config_.n_threads;
+    MF_ASSIGN_OR_RETURN(runner_, ThreadPool::Create(pool));
+  }
+  BackendOptions backend_options;
+  backend_options.runner = runner_.get();
+  backend_options.memory = memory_;
+  backend_options.reference = config_.tuning.reference;
+  backend_options.forced_isa = config_.tuning.isa;
+  backend_options.attention_stripes = config_.tuning.attention_stripes;
+  MF_ASSIGN_OR_RETURN(backend_, device.CreateBackend(backend_options));
+  sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);
+  MF_RETURN_IF_ERROR(AllocateKv());
+  MF_ASSIGN_OR_RETURN(logits_, memory_->Allocate(MemoryClass::kStaging,
+                                                 LogitsBytes(config_, description), "logits"));
+  logger_->Info("context: ", config_.n_sessions, " sessions of ", config_.n_ctx, " tokens, ",
+                plan.total(), " bytes, ", runner_->concurrency(), " threads, ",
+                device.info().level);
+  return OkStatus();
+}
+
+Status Context::AllocateKv() {
+  const ModelDescription& description = model_->description();
+  kv_ = std::make_unique<KvCache>(config_.kv);
+  ExecutorBindings bindings;
+  bindings.backends = {backend_.get()};
+  bindings.weight_stores = {&model_->weights()};
+  bindings.rope_configs = model_->rope_configs();
+  bindings.host_memory = memory_.get();
+  bindings.kv_layers.resize(1);
+  bindings.kv_layers[0].resize(static_cast<size_t>(description.hp.n_layers));
+  for (const KvGroup& group : config_.kv.groups) {
+    MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(*backend_, config_.kv, group));
+    MF_ASSIGN_OR_RETURN(BufferId buffer, backend_->Allocate(bytes.total, MemoryClass::kKv));
+    kv_buffers_.push_back(buffer);
+    kv_group_bytes_.push_back(bytes);
+    uint64_t offset = 0;
+    for (int32_t layer : group.layers) {
+      KvLayerBinding& binding = bindings.kv_layers[0][static_cast<size_t>(layer)];
+      binding.k = {buffer, offset, bytes.k_layer};
+      binding.v = {buffer, offset + bytes.k_layer, bytes.v_layer};
+      binding.k_page_bytes = bytes.page.k;
+      binding.v_page_bytes = bytes.page.v;
+      binding.k_format = config_.kv_format_k;
+      binding.v_format = config_.kv_format_v;
+      offset += bytes.k_layer + bytes.v_layer;
+    }
+  }
+  StepInputs inputs;
+  MF_ASSIGN_OR_RETURN(Graph largest, BuildStepGraph(description, LargestParams(config_), &inputs));
+  largest.uid = 1;
+  MF_ASSIGN_OR_RETURN(executor_, Executor::Create(std::move(bindings), std::move(largest), {}));
+  graphs_ = std::make_unique<StepGraphs>(&description, executor_.get());
+  return OkStatus();
+}
+
+Context::~Context() = default;
+
+float* Context::SessionLogits(int32_t slot) const {
+  return reinterpret_cast<float*>(logits_.data()) +
+         static_cast<int64_t>(slot) * model_->description().hp.n_vocab;
+}
+
+Status Context::CopyPages(const std::vector<PageCopy>& copies) {
+  for (const PageCopy& copy : copies) {
+    const size_t g = static_cast<size_t>(copy.group);
+    const KvGroupBytes& bytes = kv_group_bytes_[g];
+    uint64_t offset = 0;
+    for (size_t layer = 0; layer < config_.kv.groups[g].layers.size(); ++layer) {
+      auto page = [&](uint64_t base, int32_t index, uint64_t size) {
+        return BufferRange{kv_buffers_[g], base + static_cast<uint64_t>(index) * size, size};
+      };
+      MF_RETURN_IF_ERROR(backend_->Copy(page(offset, copy.from, bytes.page.k),
+                                        page(offset, copy.to, bytes.page.k)));
+      const uint64_t v = offset + bytes.k_layer;
+      MF_RETURN_IF_ERROR(
+          backend_->Copy(page(v, copy.from, bytes.page.v), page(v, copy.to, bytes.page.v)));
+      offset += bytes.k_layer + bytes.v_layer;
+    }
+  }
+  return OkStatus();
+}
+
+Status Context::CheckUsable() const {
+  if (!shutdown_.load(std::memory_order_relaxed)) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition, Subsystem::kEngine, "the context was destroyed");
+}
+
+StatusOr<std::unique_ptr<Session>> Context::CreateSession() {
+  MF_ASSIGN_OR_RETURN(Sampler sampler,
+                      Sampler::Create(DefaultSamplingSettings(), model_->n_tokens()));
+  std::lock_guard<std::mutex> lock(mutex_);
+  MF_RETURN_IF_ERROR(CheckUsable());
+  for (size_t slot = 0; slot < sessions_.size(); ++slot) {
+    if (sessions_[slot] != nullptr) continue;
+    auto session = std::make_unique<Session>(shared_from_this(), static_cast<int32_t>(slot),
+                                             kv_->NewSequence(), std::move(sampler));
+    sessions_[slot] = session.get();
+    return session;
+  }
+  return Status(StatusCode::kResourceExhausted, Subsystem::kEngine,
+                StrCat("all ", sessions_.size(), " sessions of the context exist"))
+      .WithName("n_sessions");
+}
+
+void Context::ReleaseSession(Session* session) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  kv_->Release(&session->sequence_);
+  sessions_[static_cast<size_t>(session->slot_)] = nullptr;
+}
+
+bool Context::IsCancelled(const Session& session) const {
+  return session.cancelled_.load(std::memory_order_relaxed) || IsSet(session.call_cancel_) ||
+         IsSet(cancel_) || shutdown_.load(std::memory_order_relaxed);
+}
+
+void Context::WaitForStragglers(std::unique_lock<std::mutex>* lock) {
+  const auto deadline = std::chrono::steady_clock::now() + kStragglerWait;
+  auto all_here = [this] {
+    return std::none_of(sessions_.begin(), sessions_.end(), [](const Session* session) {
+      return session != nullptr && session->generating_ && !session->submitted_;
+    });
+  };
+  changed_.wait_until(*lock, deadline, all_here);
+}
+
+void Context::LeadOneStep(std::unique_lock<std::mutex>* lock) {
+  leading_ = true;
+  auto lead_over = absl::MakeCleanup([this] {
+    leading_ = false;
+    changed_.notify_all();
+  });
+  WaitForStragglers(lock);
+  StepRunner runner(this, /*include_idle=*/false, StepOptions());
+  StepResult result;
+  // What failed is in the sessions; a step of no host has no status of its own.
+  Status ignored = runner.Run(lock, &result);
+  (void)ignored;
+}
+
+Status Context::RunPending(Session* session, const std::atomic<bool>* cancel) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  MF_RETURN_IF_ERROR(CheckUsable());
+  session->call_cancel_ = cancel;
+  session->submitted_ = true;
+  session->done_ = false;
+  session->outcome_ = OkStatus();
+  ++active_calls_;
+  auto leave = absl::MakeCleanup([&] {
+    session->submitted_ = false;
+    session->call_cancel_ = nullptr;
+    --active_calls_;
+    changed_.notify_all();
+  });
+  changed_.notify_all();
+  while (!session->done_) {
+    if (!session->in_step_ && IsCancelled(*session)) {
+      session->DropPending();
+      return Status(StatusCode::kCancelled, Subsystem::kEngine,
+                    StrCat("cancelled at position ", session->position()));
+    }
+    if (leading_) {
+      changed_.wait_for(lock, kCancelPoll);
+    } else {
+      LeadOneStep(&lock);
+    }
+  }
+  return std::move(session->outcome_);
+}
+
+Status Context::Step(const StepOptions& options, StepResult* result) {
+  *result = StepResult();
+  std::unique_lock<std::mutex> lock(mutex_);
+  MF_RETURN_IF_ERROR(CheckUsable());
+  ++active_calls_;
+  auto leave = absl::MakeCleanup([&] {
+    --active_calls_;
+    changed_.notify_all();
+  });
+  while (leading_) {
+    if (IsSet(options.cancel) || IsSet(cancel_) || shutdown_.load(std::memory_order_relaxed)) {
+      return Status(StatusCode::kCancelled, Subsystem::kEngine, "the step was cancelled");
+    }
+    changed_.wait_for(lock, kCancelPoll);
+  }
+  leading_ = true;
+  auto lead_over = absl::MakeCleanup([&] { leading_ = false; });
+  StepRunner runner(this, /*include_idle=*/true, options);
+  return runner.Run(&lock, result);
+}
+
+void Context::Shutdown() {
+  shutdown_.store(true, std::memory_order_relaxed);
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return active_calls_ == 0; });
+}
+
+ContextStatistics Context::statistics() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ContextStatistics statistics = statistics_;
+  statistics.n_sessions = static_cast<uint64_t>(
+      std::count_if(sessions_.begin(), sessions_.end(), [](Session* s) { return s != nullptr; }));
+  statistics.n_graphs_built = graphs_->built();
+  statistics.n_graphs_reused = graphs_->reused();
+  for (size_t g = 0; g < config_.kv.groups.size(); ++g) {
+    const PagePool& pool = kv_->pool(static_cast<int32_t>(g));
+    statistics.n_kv_pages += static_cast<uint64_t>(pool.total() - 1);
+    statistics.n_kv_pages_used += static_cast<uint64_t>(pool.total() - 1 - pool.available());
+  }
+  // The backend belongs to the thread that leads.
+  if (!leading_) statistics.backend = backend_->statistics();
+  return statistics;
+}
+
+std::vector<KernelReport> Context::kernel_report() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (leading_) return {};
+  return backend_->kernel_report();
+}
+
+}  // namespace minfer

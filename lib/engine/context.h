@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A place to run a model: threads, KV pages, buffers, and the loop that advances sessions. Thread-
+// safe. One thread at a time leads a step; calls on other sessions join the next one.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/context_options.h"
+#include "engine/model.h"
+#include "engine/session.h"
+#include "engine/step_graphs.h"
+#include "kv/kv_cache.h"
+#include "plan/executor.h"
+
+namespace minfer {
+
+struct StepOptions {
+  uint64_t time_budget_ns = 0;  // 0: none; looked at between micro-batches
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct StepResult {
+  int64_t n_rows = 0;      // committed
+  int64_t n_sessions = 0;  // that went forward
+  int64_t n_failed = 0;
+  int64_t n_runnable = 0;  // with something left to do
+};
+
+struct ContextStatistics {
+  uint64_t n_sessions = 0;
+  uint64_t n_steps = 0;  // micro-batches that ran
+  uint64_t n_prefill_rows = 0;
+  uint64_t n_decode_rows = 0;
+  uint64_t n_graphs_built = 0;
+  uint64_t n_graphs_reused = 0;
+  uint64_t step_time_ns = 0;
+  uint64_t n_kv_pages_used = 0;
+  uint64_t n_kv_pages = 0;
+  BackendStatistics backend;
+};
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  // RESOURCE_EXHAUSTED before anything is taken when the plan is more than the budget.
+  static StatusOr<std::shared_ptr<Context>> Create(std::shared_ptr<const Model> model,
+                                                   const ContextOptions& options);
+  ~Context();
+
+  // RESOURCE_EXHAUSTED when n_sessions exist.
+  StatusOr<std::unique_ptr<Session>> CreateSession();
+  // One batch over all sessions that have pending tokens or generate.
+  Status Step(const StepOptions& options, StepResult* result);
+
+  // Cancels all calls and waits until they have returned; later ones fail.
+  void Shutdown();
+
+  const Model& model() const { return *model_; }
+  const ContextConfig& config() const { return config_; }
+  ContextStatistics statistics() const;
+  std::vector<KernelReport> kernel_report() const;
+  MemoryAccount::Snapshot memory() const { return account_->Read(); }
+  const Logger& logger() const { return *logger_; }
+
+ private:
+  friend class Session;
+  friend class StepRunner;
+
+  Context() = default;
+  Status Initialize(const ContextOptions& options);
+  Status AllocateKv();
+  Status CopyPages(const std::vector<PageCopy>& copies);
+  float* SessionLogits(int32_t slot) const;
+
+  // Blocks until the session's pending tokens are computed, leading steps when nobody else does.
+  Status RunPending(Session* session, const std::atomic<bool>* cancel);
+  void LeadOneStep(std::unique_lock<std::mutex>* lock);
+  void WaitForStragglers(std::unique_lock<std::mutex>* lock);
+  bool IsCancelled(const Session& session) const;
+  void ReleaseSession(Session* session);
+  Status CheckUsable() const;
+
+  std::shared_ptr<const Model> model_;
+  ContextConfig config_;
+  const std::atomic<bool>* cancel_ = nullptr;
+  std::shared_ptr<const Logger> logger_;
+  std::shared_ptr<MemoryAccount> account_;
+  std::shared_ptr<HostMemory> memory_;
+  std::shared_ptr<ParallelRunner> runner_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<KvCache> kv_;
+  std::vector<BufferId> kv_buffers_;          // one a group
+  std::vector<KvGroupBytes> kv_group_bytes_;  // one a group
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<StepGraphs> graphs_;
+  HostBuffer logits_;               // a row a session, then the rows of a micro-batch
+  SamplerScratch sampler_scratch_;  // of the leader of a step
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Session*> sessions_;  // by slot; nullptr: free
+  bool leading_ = false;
+  std::atomic<bool> shutdown_{false};
+  int32_t active_calls_ = 0;
+  int32_t next_slot_ = 0;  // where the next step begins to look, for fairness
+  ContextStatistics statistics_;
+};
+
+}  // namespace minfer

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/context_options.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "base/cpu_info.h"
+#include "base/str_cat.h"
+#include "base/thread_pool.h"
+#include "plan/executor.h"
+
+namespace minfer {
+namespace {
+
+constexpr uint32_t kDefaultBatch = 512;
+constexpr uint32_t kMaxBatch = 1u << 16;
+constexpr uint32_t kMaxSessions = 1u << 14;
+constexpr uint32_t kMaxContext = 1u << 30;
+
+Status BadOption(std::string_view name, std::string message) {
+  return Status(StatusCode::kInvalidArgument, Subsystem::kEngine, std::move(message))
+      .WithName(name);
+}
+
+StatusOr<int32_t> Bounded(std::string_view name, uint32_t value, uint32_t limit) {
+  if (value > limit) return BadOption(name, StrCat(value, " is more than ", limit));
+  return static_cast<int32_t>(value);
+}
+
+StatusOr<KvFormat> Format(std::string_view name, int32_t value, KvFormat absent) {
+  if (value == -1) return absent;
+  if (value < 0 || value > static_cast<int32_t>(KvFormat::kQ8_0)) {
+    return BadOption(name, StrCat(value, " is no KV type"));
+  }
+  return static_cast<KvFormat>(value);
+}
+
+// Stands for threads that a plan does not start.
+class CountedRunner final : public ParallelRunner {
+ public:
+  explicit CountedRunner(int32_t concurrency) : concurrency_(concurrency) {}
+  int32_t concurrency() const override { return concurrency_; }
+  void For(int64_t n_tasks, TaskFn fn, void* arg) override {
+    for (int64_t task = 0; task < n_tasks; ++task) fn(arg, task, 0);
+  }
+
+ private:
+  int32_t concurrency_;
+};
+
+void DescribeKvGroups(const ModelDescription& model, ContextConfig* config) {
+  config->kv.n_ctx = config->n_ctx;
+  config->kv.n_sequences = config->n_sessions;
+  config->kv.max_step_rows = config->n_micro_batch;
+  config->kv.shuffle_seed = config->tuning.kv_shuffle;
+  for (size_t g = 0; g < model.group_window.size(); ++g) {
+    KvGroup group;
+    group.window = model.group_window[g];
+    group.shape.n_kv_heads = model.hp.n_kv_heads;
+    group.shape.head_dim_k = model.hp.head_dim_k;
+    group.shape.head_dim_v = model.hp.head_dim_v;
+    group.shape.k_format = config->kv_format_k;
+    group.shape.v_format = config->kv_format_v;
+    for (int32_t layer = 0; layer < model.hp.n_layers; ++layer) {
+      if (model.layer_group[static_cast<size_t>(layer)] == static_cast<int32_t>(g)) {
+        group.layers.push_back(layer);
+      }
+    }
+    config->kv.groups.push_back(std::move(group));
+  }
+}
+
+}  // namespace
+
+StatusOr<ContextConfig> ResolveContext(const ModelDescription& model, const Device& device,
+                                       const ContextOptions& options) {
+  ContextConfig config;
+  MF_ASSIGN_OR_RETURN(config.tuning, ParseTuning(options.tuning, LeverScope::kContext));
+  MF_ASSIGN_OR_RETURN(config.n_threads,
+                      Bounded("n_threads", options.n_threads, uint32_t{kMaxThreads}));
+  if (config.n_threads == 0) config.n_threads = DefaultThreadCount();
+  if (options.runner != nullptr) config.n_threads = options.runner->concurrency();
+  MF_ASSIGN_OR_RETURN(config.n_ctx, Bounded("n_ctx", options.n_ctx, kMaxContext));
+  if (config.n_ctx == 0) config.n_ctx = std::min<int32_t>(model.hp.n_ctx_train, kMaxContext);
+  MF_ASSIGN_OR_RETURN(config.n_sessions, Bounded("n_sessions", options.n_sessions, kMaxSessions));
+  config.n_sessions = std::max(1, config.n_sessions);
+  MF_ASSIGN_OR_RETURN(config.n_batch, Bounded("n_batch", options.n_batch, kMaxBatch));
+  if (config.n_batch == 0) config.n_batch = kDefaultBatch;
+  MF_ASSIGN_OR_RETURN(config.n_micro_batch,
+                      Bounded("n_micro_batch", options.n_micro_batch, kMaxBatch));
+  if (config.n_micro_batch == 0) config.n_micro_batch = kDefaultBatch;
+  config.n_micro_batch = std::min(config.n_micro_batch, config.n_batch);
+  config.max_outputs = std::min(config.n_sessions, config.n_micro_batch);
+  MF_ASSIGN_OR_RETURN(config.kv_format_k,
+                      Format("kv_type_k", options.kv_type_k, device.default_kv_format()));
+  MF_ASSIGN_OR_RETURN(config.kv_format_v,
+                      Format("kv_type_v", options.kv_type_v, device.default_kv_format()));
+  // Physical cells are int32.
+  const int64_t cells = int64_t{config.n_ctx} * config.n_sessions;
+  if (cells > (int64_t{1} << 30)) {
+    return BadOption("n_ctx", StrCat(config.n_ctx, " tokens for ", config.n_sessions,
+                                     " sessions are more than 2^30 cells"));
+  }
+  DescribeKvGroups(model, &config);
+  return config;
+}
+
+GraphParams StepParams(const ContextConfig& config, int32_t decode_rows, int32_t prefill_rows,
+                       int32_t output_rows) {
+  GraphParams params;
+  params.decode_rows = decode_rows;
+  params.prefill_rows = prefill_rows;
+  params.output_rows = output_rows;
+  params.sequences = config.n_sessions;
+  params.pages_per_sequence = PageTableColumns(config.kv);
+  params.fuse_qkv = config.tuning.fuse_qkv;
+  params.fuse_gate_up = config.tuning.fuse_gate_up;
+  params.fuse_rope_store = config.tuning.fuse_rope_store;
+  return params;
+}
+
+GraphParams LargestParams(const ContextConfig& config) {
+  const int32_t decode_rows = std::min(config.n_sessions, config.n_micro_batch);
+  return StepParams(config, decode_rows, config.n_micro_batch - decode_rows, config.max_outputs);
+}
+
+StatusOr<KvGroupBytes> MeasureKvGroup(const Backend& backend, const KvCacheConfig& config,
+                                      const KvGroup& group) {
+  KvGroupBytes bytes;
+  MF_ASSIGN_OR_RETURN(bytes.page, backend.PageBytes(group.shape));
+  const uint64_t pages = static_cast<uint64_t>(PoolPages(config, group));
+  bytes.k_layer = pages * bytes.page.k;
+  bytes.v_layer = pages * bytes.page.v;
+  bytes.total = (bytes.k_layer + bytes.v_layer) * group.layers.size();
+  return bytes;
+}
+
+uint64_t LogitsBytes(const ContextConfig& config, const ModelDescription& model) {
+  const uint64_t rows =
+      static_cast<uint64_t>(config.n_sessions) + static_cast<uint64_t>(config.max_outputs);
+  return rows * static_cast<uint64_t>(model.hp.n_vocab) * sizeof(float);
+}
+
+StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& device,
+                                const ContextOptions& options) {
+  MF_ASSIGN_OR_RETURN(ContextConfig config, ResolveContext(model, device, options));
+  CountedRunner runner(config.n_threads);
+  BackendOptions backend_options;
+  backend_options.runner = &runner;
+  backend_options.reference = config.tuning.reference;
+  backend_options.forced_isa = config.tuning.isa;
+  backend_options.attention_stripes = config.tuning.attention_stripes;
+  MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device.CreateBackend(backend_options));
+
+  StepInputs inputs;
+  MF_ASSIGN_OR_RETURN(Graph graph, BuildStepGraph(model, LargestParams(config), &inputs));
+  ExecutorBindings bindings;
+  bindings.backends = {backend.get()};
+  bindings.weight_stores = {nullptr};
+  bindings.rope_configs = {&model.hp.rope, 1};
+  bindings.kv_layers.resize(1);
+  MF_ASSIGN_OR_RETURN(Executor::Sizes sizes, Executor::Measure(bindings, graph, {}));
+
+  MemoryUse use;
+  for (const KvGroup& group : config.kv.groups) {
+    MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(*backend, config.kv, group));
+    use[MemoryClass::kKv] += backend->AllocationBytes(bytes.total);
+  }
+  use[MemoryClass::kActivations] = backend->AllocationBytes(sizes.arena_bytes[0]);
+  use[MemoryClass::kScratch] = sizes.scratch_bytes[0];
+  use[MemoryClass::kStaging] = sizes.staging_bytes + LogitsBytes(config, model);
+  return use;
+}
+
+}  // namespace minfer

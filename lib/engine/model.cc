@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/str_cat.h"
+#include "tokenizer/gguf_vocabulary.h"
+
+namespace minfer {
+namespace {
+
+// Bytes read between two looks at the cancel flag: some 5 ms of a slow disk.
+constexpr uint64_t kReadChunk = 4u << 20;
+
+const TensorInfo& TensorOf(const ModelHeader& header, WeightId id) {
+  return header.files.tensors()[header.description.tensor_indices[static_cast<size_t>(id)]];
+}
+
+bool InPlace(const ModelHeader& header, const ModelOptions& options, WeightId id) {
+  return !options.read_weights && header.files.TensorData(TensorOf(header, id)) != nullptr;
+}
+
+Status Cancelled(uint64_t done, uint64_t total) {
+  return Status(StatusCode::kCancelled, Subsystem::kEngine,
+                StrCat("load cancelled after ", done, " of ", total, " bytes"));
+}
+
+uint64_t WeightBytes(const ModelDescription& model) {
+  uint64_t total = 0;
+  for (const WeightInfo& info : model.weight_table) total += info.bytes;
+  return total;
+}
+
+// A file with fewer embedding rows than tokens would be read past its end.
+Status CheckVocabulary(const ModelHeader& header) {
+  const int32_t rows = header.description.hp.n_vocab;
+  const int32_t tokens = header.tokenizer->vocab_size();
+  if (tokens <= rows) return OkStatus();
+  return Status(StatusCode::kInvalidArgument, Subsystem::kModel,
+                StrCat(tokens, " tokens but ", rows, " rows of embeddings"))
+      .WithName("token_embd.weight");
+}
+
+}  // namespace
+
+StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options) {
+  MF_RETURN_IF_ERROR(ParseTuning(options.tuning, LeverScope::kModel).status());
+  DescribeOptions describe;
+  describe.allow_unknown_keys = options.allow_unknown_keys;
+  MF_ASSIGN_OR_RETURN(ModelDescription description, DescribeModel(files, describe));
+  MF_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(files.metadata()));
+  ModelHeader header{std::move(files), std::move(description), std::move(tokenizer)};
+  MF_RETURN_IF_ERROR(CheckVocabulary(header));
+  return header;
+}
+
+MemoryUse PlanModel(const ModelHeader& header, const ModelOptions& options) {
+  MemoryUse use;
+  const ModelDescription& model = header.description;
+  for (size_t id = 0; id < model.weight_table.size(); ++id) {
+    const uint64_t bytes = model.weight_table[id].bytes;
+    const bool in_place = InPlace(header, options, static_cast<WeightId>(id));
+    use[in_place ? MemoryClass::kMapped : MemoryClass::kWeights] += bytes;
+  }
+  return use;
+}
+
+StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const ModelOptions& options) {
+  if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
+    return Cancelled(0, 0);
+  }
+  MF_ASSIGN_OR_RETURN(ModelHeader header, ReadModelHeader(std::move(files), options));
+  std::shared_ptr<Model> model(new Model(std::move(header)));
+  model->logger_ =
+      std::make_shared<const Logger>(options.log_sink, options.log_user_data, options.log_level);
+  for (const std::string& warning : model->tokenizer().warnings()) {
+    model->logger_->Warning(warning);
+  }
+  model->account_ = std::make_shared<MemoryAccount>();
+  MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
+  model->device_ = FindDevices().front();
+  WeightStoreOptions store_options;
+  store_options.memory = model->memory_;
+  MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
+  MF_RETURN_IF_ERROR(model->LoadFrequencyFactors());
+  MF_RETURN_IF_ERROR(model->LoadWeights(options));
+  for (const TensorInfo& tensor : model->files().tensors()) {
+    uint64_t elements = 1;
+    for (int64_t dim : tensor.shape()) elements *= static_cast<uint64_t>(dim);
+    model->n_parameters_ += elements;
+  }
+  model->logger_->Info("loaded ", model->description().hp.architecture, " \"",
+                       model->description().hp.name, "\", ", model->n_parameters_, " parameters, ",
+                       WeightBytes(model->description()), " bytes");
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+Status Model::LoadWeights(const ModelOptions& options) {
+  const uint64_t total = WeightBytes(header_.description);
+  uint64_t done = 0;
+  const size_t n = header_.description.weight_table.size();
+  for (size_t id = 0; id < n; ++id) {
+    MF_RETURN_IF_ERROR(LoadOneWeight(options, static_cast<WeightId>(id), &done, total));
+  }
+  return weights_->Finish();
+}
+
+Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done,
+                            uint64_t total) {
+  const WeightInfo& info = header_.description.weight_table[static_cast<size_t>(id)];
+  const TensorInfo& tensor = TensorOf(header_, id);
+  auto advance = [&](uint64_t bytes) -> Status {
+    *done += bytes;
+    const bool stop =
+        (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) ||
+        (options.progress != nullptr &&
+         !options.progress(options.progress_user_data, *done, total));
+    return stop ? Cancelled(*done, total) : OkStatus();
+  };
+  if (InPlace(header_, options, id)) {
+    MF_RETURN_IF_ERROR(account_->Reserve(MemoryClass::kMapped, info.bytes, info.name));
+    MF_RETURN_IF_ERROR(
+        weights_->Register(id, info, header_.files.TensorData(tensor), /*in_place=*/true));
+    return advance(info.bytes);
+  }
+  MF_ASSIGN_OR_RETURN(void* memory, weights_->Reserve(id, info));
+  uint8_t* target = static_cast<uint8_t*>(memory);
+  for (uint64_t offset = 0; offset < info.bytes; offset += kReadChunk) {
+    const uint64_t chunk = std::min(kReadChunk, info.bytes - offset);
+    MF_RETURN_IF_ERROR(header_.files.ReadTensor(
+        tensor, offset, absl::Span<uint8_t>(target + offset, static_cast<size_t>(chunk))));
+    MF_RETURN_IF_ERROR(advance(chunk));
+  }
+  return OkStatus();
+}
+
+Status Model::LoadFrequencyFactors() {
+  rope_ = header_.description.hp.rope;
+  if (header_.description.frequency_factors_tensor < 0) return OkStatus();
+  const TensorInfo& tensor =
+      header_.files.tensors()[static_cast<size_t>(header_.description.frequency_factors_tensor)];
+  rope_.frequency_factors.resize(static_cast<size_t>(tensor.dims[0]));
+  MF_RETURN_IF_ERROR(header_.files.ReadTensor(
+      tensor, 0,
+      absl::Span<uint8_t>(reinterpret_cast<uint8_t*>(rope_.frequency_factors.data()),
+                          rope_.frequency_factors.size() * sizeof(float))));
+  for (float factor : rope_.frequency_factors) {
+    if (std::isfinite(factor) && factor > 0.0f) continue;
+    return Status(StatusCode::kInvalidArgument, Subsystem::kModel,
+                  StrCat("a frequency factor is ", factor))
+        .WithName(tensor.name)
+        .WithOffset(tensor.file_offset);
+  }
+  return OkStatus();
+}
+
+}  // namespace minfer

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A loaded model: files, description, tokenizer, and its weights on each device. Read-only after
+// Load; any thread. Contexts share it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/host_memory.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "engine/backends.h"
+#include "engine/memory_use.h"
+#include "engine/tuning.h"
+#include "gguf/model_files.h"
+#include "models/architecture.h"
+#include "tokenizer/tokenizer.h"
+
+namespace minfer {
+
+// Returns false to stop the load. Called on the loading thread.
+using LoadProgressFn = bool (*)(void* user_data, uint64_t bytes_done, uint64_t bytes_total);
+
+struct ModelOptions {
+  bool read_weights = false;  // copy them even where they could be used in place
+  bool allow_unknown_keys = false;
+  std::string tuning;  // levers of scope kModel
+  LoadProgressFn progress = nullptr;
+  void* progress_user_data = nullptr;
+  const std::atomic<bool>* cancel = nullptr;
+  HostAllocator allocator;
+  LogSinkFn log_sink = nullptr;
+  void* log_user_data = nullptr;
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// What the header says, checked; no weight has been read.
+struct ModelHeader {
+  ModelFiles files;
+  ModelDescription description;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options);
+
+// What Load takes on the CPU for a header, to the byte for the classes of total().
+MemoryUse PlanModel(const ModelHeader& header, const ModelOptions& options);
+
+class Model {
+ public:
+  // CANCELLED when the flag or the progress function says so. On failure everything is given back.
+  static StatusOr<std::shared_ptr<const Model>> Load(ModelFiles files, const ModelOptions& options);
+
+  const ModelFiles& files() const { return header_.files; }
+  const Metadata& metadata() const { return header_.files.metadata(); }
+  const ModelDescription& description() const { return header_.description; }
+  const Tokenizer& tokenizer() const { return *header_.tokenizer; }
+  // Tokens that may be fed and sampled: the vocabulary, never a spare row of the embedding.
+  int32_t n_tokens() const { return header_.tokenizer->vocab_size(); }
+  uint64_t n_parameters() const { return n_parameters_; }
+
+  const std::shared_ptr<const Device>& device() const { return device_; }
+  const WeightStore& weights() const { return *weights_; }
+  absl::Span<const RopeConfig> rope_configs() const { return {&rope_, 1}; }
+  MemoryAccount::Snapshot memory() const { return account_->Read(); }
+  const Logger& logger() const { return *logger_; }
+
+ private:
+  explicit Model(ModelHeader header) : header_(std::move(header)) {}
+  Status LoadWeights(const ModelOptions& options);
+  Status LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done, uint64_t total);
+  Status LoadFrequencyFactors();
+
+  ModelHeader header_;
+  std::shared_ptr<const Logger> logger_;
+  std::shared_ptr<MemoryAccount> account_;
+  std::shared_ptr<HostMemory> memory_;
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<WeightStore> weights_;
+  RopeConfig rope_;
+  uint64_t n_parameters_ = 0;
+};
+
+}  // namespace minfer

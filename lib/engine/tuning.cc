@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/tuning.h"
+
+#include <charconv>
+
+#include "base/str_cat.h"
+
+namespace minfer {
+namespace {
+
+constexpr Lever kLevers[] = {
+    {"fuse_qkv", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+     "Q, K and V as one node that converts its input once"},
+    {"fuse_gate_up", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+     "gate, up and activation as one node"},
+    {"fuse_rope_store", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+     "rotation of K and its store as one node"},
+    {"attention_stripes", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+     "stripes of the cache as tasks where decode rows and KV heads are fewer than threads"},
+    {"reference", 0, 0, 1, LeverResult::kTolerance, LeverScope::kContext,
+     "scalar kernels and float activations, to check the others against"},
+    {"isa", -1, -1, 3, LeverResult::kTolerance, LeverScope::kContext,
+     "CPU instruction set: 0 generic, 1 AVX2, 2 AVX-512, 3 AVX-512 VNNI, -1 the best that runs"},
+    {"kv_shuffle", 0, 0, INT64_MAX, LeverResult::kBitEqual, LeverScope::kContext,
+     "seed of the order in which KV pages are handed out; 0 ascending"},
+};
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+void Apply(std::string_view name, int64_t value, Tuning* tuning) {
+  if (name == "fuse_qkv") tuning->fuse_qkv = value != 0;
+  if (name == "fuse_gate_up") tuning->fuse_gate_up = value != 0;
+  if (name == "fuse_rope_store") tuning->fuse_rope_store = value != 0;
+  if (name == "attention_stripes") tuning->attention_stripes = value != 0;
+  if (name == "reference") tuning->reference = value != 0;
+  if (name == "isa") tuning->isa = static_cast<int32_t>(value);
+  if (name == "kv_shuffle") tuning->kv_shuffle = static_cast<uint64_t>(value);
+}
+
+Status ApplyOne(std::string_view item, LeverScope scope, Tuning* tuning) {
+  const size_t equals = item.find('=');
+  const std::string_view name = Trim(item.substr(0, equals));
+  for (const Lever& lever : kLevers) {
+    if (name != lever.name) continue;
+    if (lever.scope != scope) {
+      return Status(StatusCode::kInvalidArgument, Subsystem::kEngine,
+                    "this lever belongs to the other options (model or context)")
+          .WithName(name);
+    }
+    const std::string_view text =
+        equals == std::string_view::npos ? "" : Trim(item.substr(equals + 1));
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < lever.min_value ||
+        value > lever.max_value) {
+      return Status(StatusCode::kInvalidArgument, Subsystem::kEngine,
+                    StrCat("value \"", text.substr(0, 32), "\" is not a whole number from ",
+                           lever.min_value, " to ", lever.max_value))
+          .WithName(name);
+    }
+    Apply(name, value, tuning);
+    return OkStatus();
+  }
+  return Status(StatusCode::kInvalidArgument, Subsystem::kEngine, "no lever has this name")
+      .WithName(name);
+}
+
+}  // namespace
+
+absl::Span<const Lever> LeverTable() { return kLevers; }
+
+StatusOr<Tuning> ParseTuning(std::string_view text, LeverScope scope) {
+  Tuning tuning;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view item = Trim(text.substr(0, comma));
+    if (!item.empty()) MF_RETURN_IF_ERROR(ApplyOne(item, scope, &tuning));
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  return tuning;
+}
+
+}  // namespace minfer

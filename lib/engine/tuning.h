@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The lever table: every optimisation and every debugging switch by name, with its default and what
+// pulling it may do to the results. Set through the tuning strings of load and context options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "base/status.h"
+
+namespace minfer {
+
+// What a change of the lever does to results.
+enum class LeverResult : int32_t { kBitEqual = 0, kTolerance = 1 };
+// Whose options take the lever.
+enum class LeverScope : int32_t { kModel = 0, kContext = 1 };
+
+struct Lever {
+  const char* name;
+  int64_t default_value;
+  int64_t min_value;
+  int64_t max_value;
+  LeverResult result;
+  LeverScope scope;
+  const char* meaning;
+};
+
+absl::Span<const Lever> LeverTable();
+
+struct Tuning {
+  bool fuse_qkv = true;
+  bool fuse_gate_up = true;
+  bool fuse_rope_store = true;
+  bool reference = false;
+  bool attention_stripes = true;
+  int32_t isa = -1;
+  uint64_t kv_shuffle = 0;
+};
+
+// "lever=value,lever=value"; spaces around either are ignored. INVALID_ARGUMENT naming a lever that
+// does not exist, belongs to other options, or has a value out of its range.
+StatusOr<Tuning> ParseTuning(std::string_view text, LeverScope scope);
+
+}  // namespace minfer

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// SmolLM2-135M-Instruct against tests/data/smollm2.json, by the rules of its README: teacher-forced
+// logits at listed positions, the greedy choice at every step, and free-running text.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "tests/support/engine_fixture.h"
+
+namespace minfer::testing {
+namespace {
+
+struct Path {
+  const char* name;
+  const char* tuning;
+  KvFormat kv;
+  double median_error;  // of the listed positions
+  double worst_error;   // at each position
+  double sure_lead;     // from this lead on the greedy choice must be the reference's
+  double may_miss;      // share of steps whose choice may differ
+};
+
+constexpr Path kReference = {"reference", "reference=1", KvFormat::kF32, 2e-4, 2e-4, 0.005, 0.0};
+constexpr Path kF32 = {"f32 KV", "", KvFormat::kF32, 0.07, 0.2, 0.3, 0.04};
+constexpr Path kF16 = {"f16 KV", "", KvFormat::kF16, 0.07, 0.2, 0.3, 0.04};
+constexpr Path kQ8 = {"q8_0 KV", "", KvFormat::kQ8_0, 0.07, 0.2, 0.3, 0.04};
+
+// rms of the difference over the distinct listed entries, over the position's deviation.
+double ErrorAt(const nlohmann::json& listed, const std::vector<float>& logits) {
+  std::vector<std::pair<int32_t, double>> entries;
+  for (const char* kind : {"top", "fixed"}) {
+    for (const auto& entry : listed[kind]) {
+      entries.emplace_back(entry[0].get<int32_t>(), entry[1].get<double>());
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end(),
+                            [](const auto& a, const auto& b) { return a.first == b.first; }),
+                entries.end());
+  double sum = 0.0;
+  for (const auto& [id, want] : entries) {
+    const double difference = logits[static_cast<size_t>(id)] - want;
+    sum += difference * difference;
+  }
+  return std::sqrt(sum / static_cast<double>(entries.size())) / listed["std"].get<double>();
+}
+
+struct Tally {
+  std::vector<double> errors;
+  int64_t steps = 0;
+  int64_t misses = 0;
+  double largest_lead_missed = 0.0;
+};
+
+// Feeds ids + greedy and looks at the listed positions and at every greedy step.
+void TeacherForce(const nlohmann::json& prompt, const std::shared_ptr<Context>& context,
+                  const Path& path, Tally* tally) {
+  std::vector<int32_t> ids = prompt["ids"].get<std::vector<int32_t>>();
+  const std::vector<int32_t> greedy = prompt["greedy"].get<std::vector<int32_t>>();
+  const std::vector<double> lead = prompt["lead"].get<std::vector<double>>();
+  const size_t n_prompt = ids.size();
+  ids.insert(ids.end(), greedy.begin(), greedy.end());
+  std::unique_ptr<Session> session = MakeSession(context);
+  size_t done = 0;
+  auto advance = [&](size_t end) {
+    std::vector<float> logits = Decode(session.get(), {ids.data() + done, end - done});
+    done = end;
+    return logits;
+  };
+  auto listed_at = [&](size_t position) -> const nlohmann::json* {
+    for (const auto& listed : prompt["logits"]) {
+      if (listed["position"].get<size_t>() == position) return &listed;
+    }
+    return nullptr;
+  };
+  for (size_t position = 0; position + 1 < ids.size(); ++position) {
+    const nlohmann::json* listed = listed_at(position);
+    const bool generated = position + 1 >= n_prompt;
+    if (listed == nullptr && !generated) continue;
+    const std::vector<float> logits = advance(position + 1);
+    if (listed != nullptr) {
+      const double error = ErrorAt(*listed, logits);
+      INFO(path.name << ", " << prompt["name"] << ", position " << position);
+      CHECK(error <= path.worst_error);
+      tally->errors.push_back(error);
+    }
+    if (!generated) continue;
+    const size_t step = position + 1 - n_prompt;
+    ++tally->steps;
+    if (ArgMax(logits) == greedy[step]) continue;
+    ++tally->misses;
+    tally->largest_lead_missed = std::max(tally->largest_lead_missed, lead[step]);
+    INFO(path.name << ", " << prompt["name"] << ", step " << step << ", lead " << lead[step]);
+    CHECK(lead[step] < path.sure_lead);
+  }
+}
+
+// Free-running text may leave the reference's only where its lead is small, if at all.
+void RunFree(const nlohmann::json& prompt, const std::shared_ptr<Context>& context,
+             const Path& path) {
+  const std::string name = prompt["name"].get<std::string>();
+  const std::vector<int32_t> ids = prompt["ids"].get<std::vector<int32_t>>();
+  const std::vector<int32_t> want = prompt["greedy"].get<std::vector<int32_t>>();
+  const std::vector<double> lead = prompt["lead"].get<std::vector<double>>();
+  std::unique_ptr<Session> session = MakeSession(context);
+  MF_REQUIRE_OK(session->Feed(ids));
+  const std::vector<int32_t> got = Greedy(session.get(), static_cast<int64_t>(want.size()));
+  INFO(path.name << ", " << name);
+  if (name == "count" || name == "turns") {
+    CHECK(got == want);
+    return;
+  }
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (i < got.size() && got[i] == want[i]) continue;
+    CHECK(lead[i] < path.sure_lead);
+    break;
+  }
+}
+
+void CheckPath(const Path& path) {
+  std::optional<std::string> file = SmolLm2Path();
+  if (!file.has_value()) return;
+  nlohmann::json golden = ReadJson(TestDataPath("smollm2.json"));
+  ContextOptions options;
+  options.n_threads = 2;
+  options.n_ctx = 1024;
+  options.tuning = path.tuning;
+  options.kv_type_k = options.kv_type_v = static_cast<int32_t>(path.kv);
+  std::shared_ptr<Context> context = MakeContext(LoadModel(*file), options);
+  Tally tally;
+  for (const auto& prompt : golden["prompts"]) TeacherForce(prompt, context, path, &tally);
+  std::sort(tally.errors.begin(), tally.errors.end());
+  const double median = tally.errors[tally.errors.size() / 2];
+  std::cout << path.name << ": median error " << median << ", worst " << tally.errors.back() << ", "
+            << tally.misses << " of " << tally.steps << " greedy choices differ, largest "
+            << "lead among them " << tally.largest_lead_missed << std::endl;
+  CHECK(median <= path.median_error);
+  CHECK(static_cast<double>(tally.misses) <=
+        path.may_miss * static_cast<double>(tally.steps) + (path.may_miss > 0 ? 0.0 : 1e9));
+  for (const auto& prompt : golden["prompts"]) RunFree(prompt, context, path);
+}
+
+TEST_CASE("Golden: SmolLM2 with float activations and f32 KV", "[model][slow]") {
+  CheckPath(kReference);
+}
+TEST_CASE("Golden: SmolLM2 with f32 KV", "[model]") { CheckPath(kF32); }
+TEST_CASE("Golden: SmolLM2 with f16 KV", "[model]") { CheckPath(kF16); }
+TEST_CASE("Golden: SmolLM2 with q8_0 KV", "[model]") { CheckPath(kQ8); }
+
+}  // namespace
+}  // namespace minfer::testing

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/engine_fixture.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace minfer::testing {
+
+std::string TinyModelPath(const std::string& name) {
+  static const std::string folder = MakeTempDir("tiny");
+  const std::string path = folder + "/" + name + ".gguf";
+  if (!std::filesystem::exists(path)) {
+    INFO(name);
+    REQUIRE(RunPython({TestDataPath("tiny_ref.py"), "--gguf", name, path}));
+  }
+  return path;
+}
+
+std::shared_ptr<const Model> LoadModel(const std::string& path) {
+  StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kMap);
+  MF_REQUIRE_OK(files);
+  StatusOr<std::shared_ptr<const Model>> model = Model::Load(std::move(*files), ModelOptions());
+  MF_REQUIRE_OK(model);
+  return *model;
+}
+
+std::shared_ptr<const Model> LoadTinyModel(const std::string& name) {
+  return LoadModel(TinyModelPath(name));
+}
+
+std::optional<std::string> SmolLm2Path() {
+  return RealModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
+}
+
+std::shared_ptr<Context> MakeContext(std::shared_ptr<const Model> model,
+                                     const ContextOptions& options) {
+  StatusOr<std::shared_ptr<Context>> context = Context::Create(std::move(model), options);
+  MF_REQUIRE_OK(context);
+  return *context;
+}
+
+std::unique_ptr<Session> MakeSession(const std::shared_ptr<Context>& context) {
+  StatusOr<std::unique_ptr<Session>> session = context->CreateSession();
+  MF_REQUIRE_OK(session);
+  MF_REQUIRE_OK((*session)->SetSampling(SamplingSettings()));
+  return std::move(*session);
+}
+
+std::vector<float> Decode(Session* session, absl::Span<const int32_t> tokens) {
+  MF_REQUIRE_OK(session->Feed(tokens));
+  MF_REQUIRE_OK(session->Decode(nullptr));
+  StatusOr<absl::Span<const float>> logits = session->Logits();
+  MF_REQUIRE_OK(logits);
+  return std::vector<float>(logits->begin(), logits->end());
+}
+
+std::vector<int32_t> Greedy(Session* session, int64_t n) {
+  std::vector<int32_t> tokens;
+  GenerateOptions options;
+  options.max_tokens = n;
+  TokenCallback callback;
+  callback.user_data = &tokens;
+  callback.call = [](void* user_data, const TokenEvent& event) -> StatusOr<bool> {
+    static_cast<std::vector<int32_t>*>(user_data)->push_back(event.token);
+    return true;
+  };
+  GenerateResult result;
+  MF_REQUIRE_OK(session->Generate(options, callback, &result));
+  return tokens;
+}
+
+int32_t ArgMax(absl::Span<const float> logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace minfer::testing

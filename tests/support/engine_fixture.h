@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Models and contexts for tests: the tiny reference models of tests/data/tiny_ref.py, and the real
+// one that examples/quickstart.sh fetches.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/model.h"
+#include "tests/support/test_data.h"
+
+namespace minfer::testing {
+
+// Writes tiny model `name` (tiny_ref.py --list) once a process and gives its path.
+std::string TinyModelPath(const std::string& name);
+std::shared_ptr<const Model> LoadTinyModel(const std::string& name);
+
+// The file of the golden answers, or nothing (with a printed reason) where it is absent.
+std::optional<std::string> SmolLm2Path();
+std::shared_ptr<const Model> LoadModel(const std::string& path);
+
+std::shared_ptr<Context> MakeContext(std::shared_ptr<const Model> model,
+                                     const ContextOptions& options);
+std::unique_ptr<Session> MakeSession(const std::shared_ptr<Context>& context);
+
+// Feeds and decodes; the logits after the last token.
+std::vector<float> Decode(Session* session, absl::Span<const int32_t> tokens);
+// Greedy continuation of `n` tokens, or up to an end token, which is included.
+std::vector<int32_t> Greedy(Session* session, int64_t n);
+
+int32_t ArgMax(absl::Span<const float> logits);
+
+}  // namespace minfer::testing
