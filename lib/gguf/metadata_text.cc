@@ -3,6 +3,7 @@
 // Metadata values as text.
 #include <charconv>
 #include <cstring>
+#include <type_traits>
 
 #include "base/printable.h"
 #include "base/str_cat.h"
@@ -17,7 +18,12 @@ void AppendNumber(const char* bytes, std::string* out) {
   T value;
   std::memcpy(&value, bytes, sizeof(value));
   char text[40];
-  const std::to_chars_result result = std::to_chars(text, text + sizeof(text), value);
+  std::to_chars_result result;
+  if constexpr (std::is_floating_point_v<T>) {
+    result = std::to_chars(text, text + sizeof(text), value, std::chars_format::general);
+  } else {
+    result = std::to_chars(text, text + sizeof(text), value);
+  }
   out->append(text, result.ptr);
 }
 

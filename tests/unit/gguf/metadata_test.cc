@@ -127,17 +127,18 @@ TEST_CASE("Metadata: every value has a text, in file order", "[gguf]") {
     writer.Set<double>("f64", 1e300);
     writer.Set<bool>("bool", true);
     writer.SetString("text", "llama");
+    writer.Set<float>("base", 100000.0f);
     writer.SetArray<int32_t>("few", std::vector<int32_t>{1, -2});
     writer.SetStringArray("strings", std::vector<std::string>{"a", "\x01\xff"});
     writer.SetArray<uint32_t>("many", std::vector<uint32_t>(1000, 7));
   });
   const std::vector<std::string> wanted = {
-      "18446744073709551615",   "-128", "0.1", "1e+300", "true", "llama", "[1, -2]",
+      "18446744073709551615",   "-128", "0.1", "1e+300", "true", "llama", "100000", "[1, -2]",
       "[\"a\", \"\\x01\\xff\"]"};
   for (size_t i = 0; i < wanted.size(); ++i) CHECK(metadata.ValueText(i) == wanted[i]);
   CHECK(metadata.key(2) == "f32");
   CHECK(metadata.type(3) == GgufType::kF64);
-  const std::string many = metadata.ValueText(8, 40);
+  const std::string many = metadata.ValueText(9, 40);
   CHECK(many.size() < 50);
   CHECK_THAT(many, Catch::EndsWith("...]"));
 }
