@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Encodes any bytes with each splitting rule over a vocabulary of bytes and a few merges. Decoding
+// gives the text back, whole and streamed, and the ids are of the vocabulary.
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/detokenizer.h"
+#include "tokenizer/tokenizer.h"
+
+namespace {
+
+using minfer::Tokenizer;
+
+constexpr std::array<const char*, 4> kRules = {"smollm", "gpt-2", "qwen2", "llama-bpe"};
+
+// The character that stands for a byte in a byte-level vocabulary, as UTF-8; all are below U+0800.
+std::string Spelling(uint8_t byte) {
+  const uint32_t character = minfer::ByteCharacter(byte);
+  if (character < 0x80) return std::string(1, static_cast<char>(character));
+  return {static_cast<char>(0xC0 | (character >> 6)), static_cast<char>(0x80 | (character & 0x3F))};
+}
+
+std::unique_ptr<Tokenizer> MakeTokenizer(const char* rule) {
+  minfer::VocabularyData data;
+  data.model = "gpt2";
+  data.pre = rule;
+  minfer::StringList merges;
+  for (int byte = 0; byte < 256; ++byte) {
+    data.tokens.Add(Spelling(static_cast<uint8_t>(byte)));
+    data.token_types.push_back(static_cast<int32_t>(minfer::TokenType::kNormal));
+  }
+  const auto merge = [&](const std::string& left, const std::string& right) {
+    merges.Add(left + " " + right);
+    data.tokens.Add(left + right);
+    data.token_types.push_back(static_cast<int32_t>(minfer::TokenType::kNormal));
+  };
+  const std::string space = Spelling(' ');
+  merge("t", "h");
+  merge("th", "e");
+  merge(space, "the");
+  merge("a", "a");
+  merge("aa", "aa");
+  merge("1", "2");
+  data.tokens.Add("<|end|>");
+  data.token_types.push_back(static_cast<int32_t>(minfer::TokenType::kControl));
+  data.special(minfer::SpecialToken::kEos) = 256 + 6;
+  data.merges = merges;
+  minfer::StatusOr<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::Create(data);
+  FUZZ_REQUIRE(tokenizer.ok());
+  return *std::move(tokenizer);
+}
+
+void CheckText(const Tokenizer& tokenizer, std::string_view text, bool parse_special) {
+  std::vector<int32_t> ids;
+  minfer::EncodeOptions options;
+  options.add_special = false;
+  options.parse_special = parse_special;
+  FUZZ_REQUIRE(tokenizer.Encode(text, options, &ids).ok());
+  FUZZ_REQUIRE(ids.size() <= text.size());
+  std::string decoded;
+  FUZZ_REQUIRE(tokenizer.Decode(ids, minfer::DecodeOptions(), &decoded).ok());
+  FUZZ_REQUIRE(decoded == text);
+  std::string streamed;
+  minfer::StreamingDetokenizer stream(&tokenizer, minfer::DecodeOptions());
+  for (const int32_t id : ids) {
+    FUZZ_REQUIRE(tokenizer.Contains(id));
+    FUZZ_REQUIRE(stream.Add(id, &streamed).ok());
+    FUZZ_REQUIRE(stream.held_bytes() <= 3);
+  }
+  stream.Finish(&streamed);
+  FUZZ_REQUIRE(streamed == text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::array<std::unique_ptr<Tokenizer>, kRules.size()> kTokenizers = [] {
+    std::array<std::unique_ptr<Tokenizer>, kRules.size()> made;
+    for (size_t i = 0; i < kRules.size(); ++i) made[i] = MakeTokenizer(kRules[i]);
+    return made;
+  }();
+  minfer::testing::FuzzInput input(data, size);
+  const uint8_t choice = input.Take<uint8_t>();
+  CheckText(*kTokenizers[choice % kRules.size()], input.Rest(), (choice & 0x80) != 0);
+  return 0;
+}
