@@ -80,8 +80,7 @@ TEST_CASE("CpuInfo: this processor, as the compiler's runtime sees it", "[base][
   CHECK(info.features.avx512vl == (__builtin_cpu_supports("avx512vl") != 0));
   CHECK(info.features.avx512vnni == (__builtin_cpu_supports("avx512vnni") != 0));
 #endif
-  WARN(info.brand << ", " << info.level() << ", " << AllowedCpuCount() << " CPUs allowed, L1d "
-                  << info.l1d_bytes << ", L2 " << info.l2_bytes << ", L3 " << info.l3_bytes);
+  CHECK(std::string(info.level()).size() > 3);
 }
 
 // A folder with made up /proc and /sys files.
