@@ -27,11 +27,13 @@ struct MatMulTraits {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
   // Rows `low` and `low + 4`, one a half.
-  static __m256i LoadPair(const uint8_t* const* rows, size_t offset, int low) {
+  [[gnu::always_inline]] static __m256i LoadPair(const uint8_t* const* rows, size_t offset,
+                                                 int low) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(Load16Bytes(rows[low] + offset)),
                                    Load16Bytes(rows[low + 4] + offset), 1);
   }
-  static void LoadTransposed(const uint8_t* const* rows, size_t offset, I32* out) {
+  [[gnu::always_inline]] static void LoadTransposed(const uint8_t* const* rows, size_t offset,
+                                                    I32* out) {
     const __m256i r0 = LoadPair(rows, offset, 0);
     const __m256i r1 = LoadPair(rows, offset, 1);
     const __m256i r2 = LoadPair(rows, offset, 2);
@@ -46,6 +48,7 @@ struct MatMulTraits {
     out[3] = _mm256_unpackhi_epi64(high01, high23);
   }
 
+  static void Prefetch(const uint8_t* p) { _mm_prefetch(p, _MM_HINT_T0); }
   static I32 Zero() { return _mm256_setzero_si256(); }
   static I32 And(I32 a, uint32_t bits) {
     return _mm256_and_si256(a, _mm256_set1_epi32(static_cast<int32_t>(bits)));

@@ -27,14 +27,17 @@ struct MatMulAvx512 {
   static __m128i Load16Bytes(const uint8_t* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  // Rows first, first + 4, first + 8 and first + 12, one a quarter.
-  static __m512i LoadFour(const uint8_t* const* rows, size_t offset, int first) {
+  // Rows first, first + 4, first + 8 and first + 12, one a quarter. Masked broadcasts load and
+  // blend, where inserts would keep the shuffle units busy.
+  [[gnu::always_inline]] static __m512i LoadFour(const uint8_t* const* rows, size_t offset,
+                                                 int first) {
     __m512i four = _mm512_castsi128_si512(Load16Bytes(rows[first] + offset));
-    four = _mm512_inserti32x4(four, Load16Bytes(rows[first + 4] + offset), 1);
-    four = _mm512_inserti32x4(four, Load16Bytes(rows[first + 8] + offset), 2);
-    return _mm512_inserti32x4(four, Load16Bytes(rows[first + 12] + offset), 3);
+    four = _mm512_mask_broadcast_i32x4(four, 0x00f0, Load16Bytes(rows[first + 4] + offset));
+    four = _mm512_mask_broadcast_i32x4(four, 0x0f00, Load16Bytes(rows[first + 8] + offset));
+    return _mm512_mask_broadcast_i32x4(four, 0xf000, Load16Bytes(rows[first + 12] + offset));
   }
-  static void LoadTransposed(const uint8_t* const* rows, size_t offset, I32* out) {
+  [[gnu::always_inline]] static void LoadTransposed(const uint8_t* const* rows, size_t offset,
+                                                    I32* out) {
     const __m512i r0 = LoadFour(rows, offset, 0);
     const __m512i r1 = LoadFour(rows, offset, 1);
     const __m512i r2 = LoadFour(rows, offset, 2);
@@ -49,6 +52,7 @@ struct MatMulAvx512 {
     out[3] = _mm512_unpackhi_epi64(high01, high23);
   }
 
+  static void Prefetch(const uint8_t* p) { _mm_prefetch(p, _MM_HINT_T0); }
   static I32 Zero() { return _mm512_setzero_si512(); }
   static I32 And(I32 a, uint32_t bits) {
     return _mm512_and_si512(a, _mm512_set1_epi32(static_cast<int32_t>(bits)));

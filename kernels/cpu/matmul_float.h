@@ -43,8 +43,9 @@ struct LoadBF16 {
 // sums[r * N + n] += the products of `count` values of weight row r and activation row n. Values
 // past the last whole sixteen are padded with zeros, which add nothing.
 template <class V, class Loader, int Rows, int N>
-inline void AddProducts(const uint8_t* const* rows, const uint8_t* x, size_t stride, int64_t count,
-                        typename V::Floats* sums) {
+[[gnu::always_inline]] inline void AddProducts(const uint8_t* const* rows, const uint8_t* x,
+                                               size_t stride, int64_t count,
+                                               typename V::Floats* sums) {
   typename V::Floats local[Rows * N];
 #pragma GCC unroll 32
   for (int i = 0; i < Rows * N; ++i) local[i] = sums[i];

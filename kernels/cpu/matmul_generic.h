@@ -47,6 +47,8 @@ struct MatMulTraits {
     }
   }
 
+  // A hint that the cache line at p, which need not exist, will be read soon.
+  static void Prefetch(const uint8_t* /*p*/) {}
   static I32 Zero() { return {}; }
   static I32 And(I32 a, uint32_t bits) {
     return Map([&](int i) { return a.lane[i] & bits; });

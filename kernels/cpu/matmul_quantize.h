@@ -15,7 +15,7 @@ namespace minfer::kernels {
 // Quantises 16 * Vectors values into q. sums[v] is the sum of quants 16 v to 16 v + 15. Returns the
 // scale: NaN, with zeros for quants, when a value is not finite; 0 when all are (nearly) zero.
 template <class V, int Vectors>
-inline float QuantizeValues(const uint8_t* x, uint8_t* q, int32_t* sums) {
+[[gnu::always_inline]] inline float QuantizeValues(const uint8_t* x, uint8_t* q, int32_t* sums) {
   // Magnitudes compare as integers, and what is not finite is above all others.
   typename V::Ints largest = V::MagnitudeBits(V::LoadFloats(x));
 #pragma GCC unroll 1

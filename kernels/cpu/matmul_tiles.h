@@ -26,7 +26,8 @@ struct TileRows {
 
 // The codes of 16 packed bytes a row: values 0..15 in codes[0..3], 16..31 in codes[4..7].
 template <class V>
-inline void UnpackNibbles(const TileRows<V>& rows, size_t offset, typename V::I32* codes) {
+[[gnu::always_inline]] inline void UnpackNibbles(const TileRows<V>& rows, size_t offset,
+                                                 typename V::I32* codes) {
   typename V::I32 bytes[4];
   V::LoadTransposed(rows.row, offset, bytes);
 #pragma GCC unroll 4
@@ -38,27 +39,28 @@ inline void UnpackNibbles(const TileRows<V>& rows, size_t offset, typename V::I3
 
 // First dword of a block: scale in the low half, whatever follows it in the high half.
 template <class V>
-inline typename V::I32 LoadFirstDword(const TileRows<V>& rows, size_t offset) {
+[[gnu::always_inline]] inline typename V::I32 LoadFirstDword(const TileRows<V>& rows,
+                                                             size_t offset) {
   typename V::I32 head[4];
   V::LoadTransposed(rows.row, offset, head);
   return head[0];
 }
 
 template <class V>
-inline typename V::F32 LowHalf(typename V::I32 dwords) {
+[[gnu::always_inline]] inline typename V::F32 LowHalf(typename V::I32 dwords) {
   return V::HalfToFloat(V::And(dwords, 0xffffu));
 }
 
 template <class V>
-inline typename V::F32 HighHalf(typename V::I32 dwords) {
+[[gnu::always_inline]] inline typename V::F32 HighHalf(typename V::I32 dwords) {
   return V::HalfToFloat(V::template ShiftRight<16>(dwords));
 }
 
 // out[n] = correction + the dot products of `Steps` dwords of codes with the activations at
 // q + n * stride. Codes are at most 15, so 32 of them fit the 16-bit sums of units without VNNI.
 template <class V, int N, int Steps>
-inline void DotSteps(const typename V::I32* codes, const uint8_t* q, size_t stride,
-                     typename V::Dot* dots) {
+[[gnu::always_inline]] inline void DotSteps(const typename V::I32* codes, const uint8_t* q,
+                                            size_t stride, typename V::Dot* dots) {
 #pragma GCC unroll 8
   for (int j = 0; j < Steps; ++j) {
 #pragma GCC unroll 16
@@ -84,8 +86,9 @@ struct TileQ4_0 {
   static constexpr int kValues = kBlock;
 
   template <class V, int N>
-  static inline void Add(const TileRows<V>& rows, size_t offset, const uint8_t* a, size_t stride,
-                         typename V::F32* sums) {
+  [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
+                                                const uint8_t* a, size_t stride,
+                                                typename V::F32* sums) {
     typename V::I32 codes[8];
     UnpackNibbles<V>(rows, offset + 2, codes);
     const typename V::F32 scale = LowHalf<V>(LoadFirstDword<V>(rows, offset));
@@ -111,8 +114,9 @@ struct TileQ4_1 {
   static constexpr int kValues = kBlock;
 
   template <class V, int N>
-  static inline void Add(const TileRows<V>& rows, size_t offset, const uint8_t* a, size_t stride,
-                         typename V::F32* sums) {
+  [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
+                                                const uint8_t* a, size_t stride,
+                                                typename V::F32* sums) {
     typename V::I32 codes[8];
     UnpackNibbles<V>(rows, offset + 4, codes);
     const typename V::I32 head = LoadFirstDword<V>(rows, offset);
@@ -137,8 +141,9 @@ struct TileQ8_0 {
   static constexpr int kValues = kBlock;
 
   template <class V, int N>
-  static inline void Add(const TileRows<V>& rows, size_t offset, const uint8_t* a, size_t stride,
-                         typename V::F32* sums) {
+  [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
+                                                const uint8_t* a, size_t stride,
+                                                typename V::F32* sums) {
     typename V::I32 codes[8];  // as unsigned: 128 more
     V::LoadTransposed(rows.row, offset + 2, codes);
     V::LoadTransposed(rows.row, offset + 18, codes + 4);
@@ -162,8 +167,8 @@ struct TileQ8_0 {
   // totals[n] += dot of 32 unsigned codes. Full bytes do not fit 16-bit sums, so a unit without
   // VNNI takes their two halves in turn.
   template <class V, int N>
-  static inline void AddBytes(const typename V::I32* codes, const uint8_t* q, size_t stride,
-                              typename V::I32* totals) {
+  [[gnu::always_inline]] static inline void AddBytes(const typename V::I32* codes, const uint8_t* q,
+                                                     size_t stride, typename V::I32* totals) {
     if constexpr (V::kExactDot) {
       DotSteps<V, N, 8>(codes, q, stride, totals);
     } else {
@@ -203,8 +208,9 @@ struct TileQ4_K {
   static constexpr int kValues = kSuperBlock;
 
   template <class V, int N>
-  static inline void Add(const TileRows<V>& rows, size_t offset, const uint8_t* a, size_t stride,
-                         typename V::F32* sums) {
+  [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
+                                                const uint8_t* a, size_t stride,
+                                                typename V::F32* sums) {
     typename V::I32 head[4];  // scale and min, then the 12 bytes of scales
     V::LoadTransposed(rows.row, offset, head);
     typename V::I32 scales[8];
@@ -241,8 +247,9 @@ struct TileQ4_K {
   // packed: the 12 bytes of scales and mins. scales[j] is ready for DotEndScaled; min_pairs[p]
   // holds mins 2p and 2p + 1 as 16-bit numbers.
   template <class V>
-  static inline void Scales(const typename V::I32* packed, typename V::I32* scales,
-                            typename V::I32* min_pairs) {
+  [[gnu::always_inline]] static inline void Scales(const typename V::I32* packed,
+                                                   typename V::I32* scales,
+                                                   typename V::I32* min_pairs) {
     const typename V::I32 scale_bytes[2] = {
         V::And(packed[0], 0x3f3f3f3fu),
         V::Or(V::And(packed[2], 0x0f0f0f0fu),
@@ -266,9 +273,11 @@ struct TileQ4_K {
   }
 
   template <class V, int N>
-  static inline void SubBlock(const typename V::I32* first, const typename V::I32* second,
-                              const uint8_t* q, size_t stride, typename V::I32 scale,
-                              typename V::I32* totals) {
+  [[gnu::always_inline]] static inline void SubBlock(const typename V::I32* first,
+                                                     const typename V::I32* second,
+                                                     const uint8_t* q, size_t stride,
+                                                     typename V::I32 scale,
+                                                     typename V::I32* totals) {
     typename V::Dot dots[N];
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) dots[n] = V::DotBegin(V::Zero());
@@ -285,8 +294,9 @@ struct TileQ6_K {
   static constexpr int kValues = kSuperBlock;
 
   template <class V, int N>
-  static inline void Add(const TileRows<V>& rows, size_t offset, const uint8_t* a, size_t stride,
-                         typename V::F32* sums) {
+  [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
+                                                const uint8_t* a, size_t stride,
+                                                typename V::F32* sums) {
     typename V::I32 scales[16];
     typename V::I32 scale_pairs[8];
     Scales<V>(rows, offset + offsetof(BlockQ6_K, scales), scales, scale_pairs);
@@ -336,8 +346,9 @@ struct TileQ6_K {
 
  private:
   template <class V>
-  static inline void Scales(const TileRows<V>& rows, size_t offset, typename V::I32* scales,
-                            typename V::I32* pairs) {
+  [[gnu::always_inline]] static inline void Scales(const TileRows<V>& rows, size_t offset,
+                                                   typename V::I32* scales,
+                                                   typename V::I32* pairs) {
     typename V::I32 bytes[4];
     V::LoadTransposed(rows.row, offset, bytes);
 #pragma GCC unroll 4
@@ -355,8 +366,9 @@ struct TileQ6_K {
 
   // 16 values. Two dwords of codes up to 63 are all that fit the 16-bit sums of units without VNNI.
   template <class V, int N>
-  static inline void SubBlock(const typename V::I32* codes, const uint8_t* q, size_t stride,
-                              typename V::I32 scale, typename V::I32* totals) {
+  [[gnu::always_inline]] static inline void SubBlock(const typename V::I32* codes, const uint8_t* q,
+                                                     size_t stride, typename V::I32 scale,
+                                                     typename V::I32* totals) {
     constexpr int kSteps = V::kExactDot ? 4 : 2;
 #pragma GCC unroll 2
     for (int j = 0; j < 4; j += kSteps) {

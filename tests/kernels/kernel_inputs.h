@@ -49,9 +49,10 @@ struct WeightMatrix {
 WeightMatrix RandomWeights(ElementType type, int64_t rows, int64_t k, size_t misalignment,
                            uint32_t seed);
 
-// Rows of activations in the format that `weight_type` wants, made by `kernels`.
+// Rows of activations in the format that `weight_type` wants, made by `kernels`; none when it
+// refuses.
 struct ActivationRows {
-  size_t row_bytes;
+  size_t row_bytes = 0;
   std::vector<uint8_t> storage;
 };
 ActivationRows MakeActivations(const MatMulKernels& kernels, ElementType weight_type,

@@ -28,6 +28,7 @@ using testing::WeightMatrix;
 std::vector<float> Product(const MatMulKernels& kernels, const WeightMatrix& w,
                            const std::vector<float>& x, int64_t m) {
   const ActivationRows a = MakeActivations(kernels, w.type, x, m, w.k);
+  REQUIRE(!a.storage.empty());
   std::vector<float> out;
   REQUIRE(kernels.matmul(ArgsFor(w, a, m, out)) == KernelStatus::kOk);
   return out;
@@ -36,6 +37,7 @@ std::vector<float> Product(const MatMulKernels& kernels, const WeightMatrix& w,
 std::vector<float> TwinProduct(const MatMulKernels& kernels, const WeightMatrix& w,
                                const std::vector<float>& x, int64_t m) {
   const ActivationRows a = MakeActivations(kernels, w.type, x, m, w.k);
+  REQUIRE(!a.storage.empty());
   std::vector<float> out;
   REQUIRE(ReferenceMatMul(ArgsFor(w, a, m, out)) == KernelStatus::kOk);
   return out;
