@@ -48,7 +48,8 @@ struct MatMulTraits {
     out[3] = _mm256_unpackhi_epi64(high01, high23);
   }
 
-  static void Prefetch(const uint8_t* p) { _mm_prefetch(p, _MM_HINT_T0); }
+  // In assembler because gcc 12 takes a pointer that is only prefetched for an unused one.
+  static void Prefetch(const uint8_t* p) { asm volatile("prefetcht0 %0" : : "m"(*p)); }
   static I32 Zero() { return _mm256_setzero_si256(); }
   static I32 And(I32 a, uint32_t bits) {
     return _mm256_and_si256(a, _mm256_set1_epi32(static_cast<int32_t>(bits)));
