@@ -16,8 +16,8 @@ struct EncodeStats {
   uint64_t pieces = 0;         // stretches of text that were merged within
   uint64_t merges = 0;         // pairs that became one symbol
   uint64_t dropped_bytes = 0;  // that the vocabulary has no token for
-  // Symbols laid out, pairs looked up and comparisons of the merge queue: all that grows with the
-  // text, at most in proportion to n log n of the longest piece.
+  // Bytes searched for special tokens, symbols laid out, pairs looked up and comparisons of the
+  // merge queue: in proportion to n log n at most.
   uint64_t steps = 0;
 };
 

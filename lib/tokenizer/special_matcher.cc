@@ -36,8 +36,9 @@ void SpecialMatcher::Add(std::string_view text, int32_t id) {
   nodes_[node].length = static_cast<uint32_t>(text.size());
 }
 
-uint32_t SpecialMatcher::Step(uint32_t node, uint8_t byte) const {
+uint32_t SpecialMatcher::Step(uint32_t node, uint8_t byte, uint64_t* steps) const {
   while (true) {
+    ++*steps;
     const uint32_t child = Child(node, byte);
     if (child != kRoot || node == kRoot) return child;
     node = nodes_[node].failure;
@@ -50,9 +51,10 @@ void SpecialMatcher::Build() {
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [this](uint32_t a, uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
+  uint64_t steps = 0;
   for (uint32_t index : order) {
     Node& node = nodes_[index];
-    if (node.depth > 1) node.failure = Step(nodes_[node.parent].failure, node.byte);
+    if (node.depth > 1) node.failure = Step(nodes_[node.parent].failure, node.byte, &steps);
     if (node.id < 0) {
       node.id = nodes_[node.failure].id;
       node.length = nodes_[node.failure].length;
@@ -60,13 +62,14 @@ void SpecialMatcher::Build() {
   }
 }
 
-void SpecialMatcher::Find(std::string_view text, size_t offset, std::vector<Match>* matches) const {
+void SpecialMatcher::Find(std::string_view text, size_t offset, std::vector<Match>* matches,
+                          uint64_t* steps) const {
   if (nodes_.size() == 1) return;
   // Every place where a token begins, with the longest one, from the last place to the first.
   std::vector<Match> found;
   uint32_t state = kRoot;
   for (size_t i = text.size(); i-- > 0;) {
-    state = Step(state, static_cast<uint8_t>(text[i]));
+    state = Step(state, static_cast<uint8_t>(text[i]), steps);
     if (nodes_[state].id >= 0) found.push_back({i, i + nodes_[state].length, nodes_[state].id});
   }
   size_t end = 0;

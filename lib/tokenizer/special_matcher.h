@@ -30,8 +30,9 @@ class SpecialMatcher {
   // After the last Add.
   void Build();
   // Appends the matches in `text`, in order and apart from each other, `offset` added to their
-  // places.
-  void Find(std::string_view text, size_t offset, std::vector<Match>* matches) const;
+  // places. Adds the automaton's steps to `*steps`: at most two for each byte.
+  void Find(std::string_view text, size_t offset, std::vector<Match>* matches,
+            uint64_t* steps) const;
 
  private:
   // An Aho-Corasick automaton over the reversed texts. Reading a text from its end, the state tells
@@ -48,7 +49,7 @@ class SpecialMatcher {
   static uint64_t EdgeKey(uint32_t node, uint8_t byte) { return uint64_t{node} << 8 | byte; }
   // The child of `node`, or kRoot when it has none.
   uint32_t Child(uint32_t node, uint8_t byte) const;
-  uint32_t Step(uint32_t node, uint8_t byte) const;
+  uint32_t Step(uint32_t node, uint8_t byte, uint64_t* steps) const;
 
   std::vector<Node> nodes_;
   absl::flat_hash_map<uint64_t, uint32_t> edges_;  // of nodes other than the root

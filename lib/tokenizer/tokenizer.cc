@@ -118,16 +118,16 @@ Status Tokenizer::EncodeRanges(std::string_view text, absl::Span<const Range> ra
                   StrCat("a text of ", text.size(), " bytes is too long to encode"))
         .WithBytes(text.size(), kLongest);
   }
+  EncodeStats ignored;
+  if (stats == nullptr) stats = &ignored;
   std::vector<SpecialMatcher::Match> cuts;
   size_t begin = 0;
   for (const Range& range : ranges) {
     const SpecialMatcher& matcher = range.parse_special ? all_special_ : user_defined_;
-    matcher.Find(text.substr(begin, range.end - begin), begin, &cuts);
+    matcher.Find(text.substr(begin, range.end - begin), begin, &cuts, &stats->steps);
     begin = range.end;
   }
 
-  EncodeStats ignored;
-  if (stats == nullptr) stats = &ignored;
   std::vector<int32_t> result;
   const int32_t bos = Special(SpecialToken::kBos);
   const bool has_bos = !cuts.empty() && cuts.front().begin == 0 && cuts.front().id == bos;

@@ -21,7 +21,9 @@ SpecialMatcher Build(const std::vector<std::string>& texts) {
 
 Found Find(const SpecialMatcher& matcher, std::string_view text) {
   std::vector<SpecialMatcher::Match> matches;
-  matcher.Find(text, 0, &matches);
+  uint64_t steps = 0;
+  matcher.Find(text, 0, &matches, &steps);
+  CHECK(steps <= 2 * text.size());
   Found found;
   for (const auto& match : matches) found.emplace_back(match.begin, match.id);
   return found;
@@ -69,6 +71,14 @@ TEST_CASE("SpecialMatcher: agrees with trying every token at every place", "[tok
     INFO("text " << text);
     CHECK(Find(Build(texts), text) == FindSlowly(texts, text));
   }
+}
+
+TEST_CASE("SpecialMatcher: a token that almost matches everywhere costs no more", "[tokenizer]") {
+  constexpr size_t kBytes = 1 << 20;
+  const std::string run(70000, 'z');
+  // Find checks the steps.
+  CHECK(Find(Build({run + "!", "!" + run, "zz"}), std::string(kBytes, 'z')).size() == kBytes / 2);
+  CHECK(Find(Build({run}), std::string(kBytes, 'z')).size() == kBytes / run.size());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/tokenizer.h"
 
+#include <pthread.h>
+
 #include <thread>
 
 #include "tests/support/test_data.h"
@@ -265,6 +267,41 @@ TEST_CASE("Tokenizer: many threads may use one at once", "[tokenizer]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(4, 0));
+}
+
+struct SmallStackTask {
+  const Tokenizer* tokenizer;
+  bool ok;
+};
+
+void* EncodeLongTexts(void* argument) {
+  auto* task = static_cast<SmallStackTask*>(argument);
+  task->ok = true;
+  for (const char c : {'a', ' ', '7', '\n', '\xFF'}) {
+    const std::string text(1 << 17, c);
+    Ids ids;
+    std::string back;
+    task->ok = task->ok && task->tokenizer->Encode(text, false, true, &ids).ok() &&
+               task->tokenizer->Decode(ids, {}, &back).ok() && back == text;
+  }
+  return nullptr;
+}
+
+TEST_CASE("Tokenizer: 64 KiB of stack is enough for any text", "[tokenizer]") {
+  constexpr size_t kStackBytes = 64 * 1024;
+  const auto bpe = MakeTokenizer(ByteVocabulary("qwen2", {{"a", "a"}, {" ", " "}, {"aa", "aa"}}));
+  const auto pieces = MakeTokenizer(SentencePieceVocabulary({"▁", "a", "aa", "▁▁", "aaaa"}));
+  for (const Tokenizer* tokenizer : {bpe.get(), pieces.get()}) {
+    SmallStackTask task = {tokenizer, false};
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    REQUIRE(pthread_attr_setstacksize(&attributes, kStackBytes) == 0);
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, &attributes, EncodeLongTexts, &task) == 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    CHECK(task.ok);
+  }
 }
 
 }  // namespace
