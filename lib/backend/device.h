@@ -33,6 +33,7 @@ struct BackendOptions {
   std::shared_ptr<HostMemory> memory;  // the one door for host memory, with its account
   Logger* logger = nullptr;            // outlives the backend
   bool reference = false;              // scalar twins and float activations
+  bool residual_activations = true;    // 15-bit activations where 8 cost the most
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
   int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };

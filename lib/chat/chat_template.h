@@ -28,7 +28,7 @@ using Variables = std::vector<std::pair<std::string, Value>>;
 
 // A stretch of the rendered text. Content is what came from messages, tools and documents: control
 // tokens written there are plain text, and only those in the template's own stretches are special.
-struct TextSegment {
+struct RenderedSegment {
   size_t begin = 0;
   size_t end = 0;
   bool from_content = false;
@@ -36,7 +36,7 @@ struct TextSegment {
 
 struct RenderedText {
   std::string text;
-  std::vector<TextSegment> segments;  // ascending, covering the text; neighbours differ in origin
+  std::vector<RenderedSegment> segments;  // ascending, covering the text; neighbours differ in origin
 };
 
 class ChatTemplate {

@@ -66,6 +66,7 @@ Status Context::Initialize(const ContextOptions& options) {
   backend_options.memory = memory_;
   backend_options.reference = config_.tuning.reference;
   backend_options.forced_isa = config_.tuning.isa;
+  backend_options.residual_activations = config_.tuning.residual_activations;
   backend_options.attention_stripes = config_.tuning.attention_stripes;
   MF_ASSIGN_OR_RETURN(backend_, device.CreateBackend(backend_options));
   sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);

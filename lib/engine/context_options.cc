@@ -150,6 +150,7 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& dev
   backend_options.runner = &runner;
   backend_options.reference = config.tuning.reference;
   backend_options.forced_isa = config.tuning.isa;
+  backend_options.residual_activations = config.tuning.residual_activations;
   backend_options.attention_stripes = config.tuning.attention_stripes;
   MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device.CreateBackend(backend_options));
 

@@ -18,6 +18,8 @@ constexpr Lever kLevers[] = {
      "rotation of K and its store as one node"},
     {"attention_stripes", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
      "stripes of the cache as tasks where decode rows and KV heads are fewer than threads"},
+    {"residual_activations", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext,
+     "activations of the output matrix and of W_down in 15 bits: an 8-bit row and its residual"},
     {"reference", 0, 0, 1, LeverResult::kTolerance, LeverScope::kContext,
      "scalar kernels and float activations, to check the others against"},
     {"isa", -1, -1, 3, LeverResult::kTolerance, LeverScope::kContext,
@@ -37,6 +39,7 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "fuse_gate_up") tuning->fuse_gate_up = value != 0;
   if (name == "fuse_rope_store") tuning->fuse_rope_store = value != 0;
   if (name == "attention_stripes") tuning->attention_stripes = value != 0;
+  if (name == "residual_activations") tuning->residual_activations = value != 0;
   if (name == "reference") tuning->reference = value != 0;
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);
   if (name == "kv_shuffle") tuning->kv_shuffle = static_cast<uint64_t>(value);

@@ -37,6 +37,7 @@ struct Tuning {
   bool fuse_rope_store = true;
   bool reference = false;
   bool attention_stripes = true;
+  bool residual_activations = true;
   int32_t isa = -1;
   uint64_t kv_shuffle = 0;
 };

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gguf/writer.h"
+#include "kernels/quant/quantize.h"
+
 namespace minfer::testing {
 
 std::string TinyModelPath(const std::string& name) {
@@ -14,6 +17,37 @@ std::string TinyModelPath(const std::string& name) {
     INFO(name);
     REQUIRE(RunPython({TestDataPath("tiny_ref.py"), "--gguf", name, path}));
   }
+  return path;
+}
+
+std::string QuantizedTinyModelPath(const std::string& name, ElementType type) {
+  const ElementTraits& traits = *FindElementTraits(type);
+  const std::string source = TinyModelPath(name);
+  const std::string path = source + "." + traits.name;
+  StatusOr<ModelFiles> files = ModelFiles::Open(source, FileAccess::kMap);
+  MF_REQUIRE_OK(files);
+  GgufWriter writer;
+  writer.CopyMetadata(files->metadata());
+  auto converts = [&](const TensorInfo& tensor) {
+    return tensor.n_dims == 2 && tensor.dims[0] % traits.block_elements == 0;
+  };
+  for (const TensorInfo& tensor : files->tensors()) {
+    MF_REQUIRE_OK(
+        writer.AddTensor(tensor.name, converts(tensor) ? type : tensor.type, tensor.shape()));
+  }
+  StatusOr<std::string> bytes =
+      writer.WriteToString([&](size_t index, const GgufWriter::ByteSink& out) -> Status {
+        const TensorInfo& tensor = files->tensors()[index];
+        const uint8_t* data = files->TensorData(tensor);
+        if (!converts(tensor)) return out({data, static_cast<size_t>(tensor.bytes)});
+        std::vector<uint8_t> blocks(writer.tensor_bytes(index));
+        REQUIRE(kernels::QuantizeRow(type, reinterpret_cast<const float*>(data), blocks.data(),
+                                     tensor.dims[0] * tensor.dims[1]) ==
+                kernels::KernelStatus::kOk);
+        return out(blocks);
+      });
+  MF_REQUIRE_OK(bytes);
+  WriteFile(path, *bytes);
   return path;
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/context.h"
 #include "engine/model.h"
+#include "tensor/element_type.h"
 #include "tests/support/test_data.h"
 
 namespace minfer::testing {
@@ -19,6 +20,8 @@ namespace minfer::testing {
 // Writes tiny model `name` (tiny_ref.py --list) once a process and gives its path.
 std::string TinyModelPath(const std::string& name);
 std::shared_ptr<const Model> LoadTinyModel(const std::string& name);
+// The same model with its matrices in another type (those whose rows are whole blocks of it).
+std::string QuantizedTinyModelPath(const std::string& name, ElementType type);
 
 // The file of the golden answers, or nothing (with a printed reason) where it is absent.
 std::optional<std::string> SmolLm2Path();

@@ -47,6 +47,8 @@ Status CpuBackend::ExecuteKvStore(const NodeCall& call) {
   const float* k = Floats(call.inputs[0]);
   const float* v = Floats(call.inputs[1]);
   const int32_t* cells = Ints(call.inputs[2]);
+  Count(call, StrCat("head ", view.head_dim_k), StrCat(kernels_->name, " store"),
+        "rotation of K not fused");
   return Parallel(call, k_shape.rows, k_shape.elements() + v_shape.elements(),
                   [&, this](int64_t r, int32_t) {
                     return kernels_->attention->kv_store(view, k + r * k_shape.cols,
@@ -66,6 +68,8 @@ Status CpuBackend::ExecuteRopeKvStore(const NodeCall& call) {
   const float* table = Floats(call.inputs[2]);
   const int32_t* cells = Ints(call.inputs[3]);
   const uint64_t per_worker = Align64(static_cast<uint64_t>(k_shape.cols) * 4);
+  Count(call, StrCat("head ", view.head_dim_k), StrCat(kernels_->name, " rotate and store"),
+        "rotation of K fused");
   return Parallel(
       call, k_shape.rows, k_shape.elements() + v_shape.elements(),
       [&, this](int64_t r, int32_t worker) {

@@ -123,6 +123,9 @@ uint64_t CpuBackend::ScratchBytes(const Graph& graph) const {
     uint64_t bytes = 0;
     switch (node.op) {
       case OpKind::kMatMul:
+        bytes = UsesResidual(graph, node) ? ResidualScratch(graph, node)
+                                          : ActivationScratch(graph, node);
+        break;
       case OpKind::kMatMulGroup:
         bytes = ActivationScratch(graph, node);
         break;

@@ -93,6 +93,13 @@ class CpuBackend final : public Backend {
   Status ExecuteMatMul(const NodeCall& call);
   Status ExecuteMatMulGroup(const NodeCall& call);
   Status ExecuteGatedMatMul(const NodeCall& call);
+  // Where 8 bits cost the most: the output matrix, whose rounding goes straight into the logits, and
+  // matrices with more columns than rows (W_down), whose gated inputs have the longest tails. Their
+  // activations are kept in two 8-bit rows, the second the residual of the first; the weights are
+  // read once.
+  Status ExecuteResidualMatMul(const NodeCall& call, const Product& product);
+  bool UsesResidual(const Graph& graph, const Node& node) const;
+  uint64_t ResidualScratch(const Graph& graph, const Node& node) const;
   Status RunProducts(const NodeCall& call, const float* x, absl::Span<const Product> products);
   Status QuantizeRows(const NodeCall& call, const float* x, int64_t m, int64_t k,
                       kernels::ActivationFormat format, const void** rows, size_t* row_bytes);

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/str_cat.h"
+#include "kernels/quant/activation_residual.h"
 #include "kernels/reference/matmul_reference.h"
 
 namespace minfer {
@@ -128,7 +129,10 @@ void CpuBackend::ReportMatMul(const NodeCall& call, ElementType type, int64_t k)
     return;
   }
   const bool fast = kernels_->matmul->has_fast_dot(type);
-  Count(call, std::move(detail), StrCat(kernels_->name, fast ? " dot" : " decode, then float dot"),
+  const bool residual = call.node->op == OpKind::kMatMul && UsesResidual(*call.graph, *call.node);
+  Count(call, std::move(detail),
+        StrCat(kernels_->name, fast ? " dot" : " decode, then float dot",
+               residual ? ", residual activations" : ""),
         fast ? StrCat("instruction set ", kernels_->name)
              : StrCat("no dot of its own for ", type_name));
 }
@@ -182,7 +186,71 @@ Status CpuBackend::ExecuteMatMul(const NodeCall& call) {
   product.info = &call.graph->weight(call.node->weights[0]);
   MF_ASSIGN_OR_RETURN(product.weights, Weight(call, 0));
   product.out = Floats(call.outputs[0]);
+  if (UsesResidual(*call.graph, *call.node)) return ExecuteResidualMatMul(call, product);
   return RunProducts(call, Floats(call.inputs[0]), {&product, 1});
+}
+
+bool CpuBackend::UsesResidual(const Graph& graph, const Node& node) const {
+  const WeightInfo& info = graph.weight(node.weights[0]);
+  return options_.residual_activations &&
+         (graph.value(node.outputs[0]).is_output || info.ne0 > info.ne1) &&
+         FormatFor(info.type) != kernels::ActivationFormat::kF32;
+}
+
+// Twice the 8-bit rows, the residuals in between as floats, and a tile of the second product for
+// each worker.
+uint64_t CpuBackend::ResidualScratch(const Graph& graph, const Node& node) const {
+  const ValueShape& shape = graph.value(node.inputs[0]).shape;
+  return 2 * ActivationScratch(graph, node) + Align64(static_cast<uint64_t>(shape.elements()) * 4) +
+         GatedScratch(graph, node);
+}
+
+Status CpuBackend::ExecuteResidualMatMul(const NodeCall& call, const Product& product) {
+  const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
+  const int64_t m = shape.rows;
+  const int64_t k = shape.cols;
+  const int64_t n = product.info->ne1;
+  if (m == 0) return OkStatus();
+  const kernels::ActivationFormat format = FormatFor(product.info->type);
+  const void* rows = nullptr;
+  size_t row_bytes = 0;
+  const float* x = Floats(call.inputs[0]);
+  MF_RETURN_IF_ERROR(QuantizeRows(call, x, m, k, format, &rows, &row_bytes));
+  // Rows m to 2 m of the 8-bit rows are the residuals of rows 0 to m.
+  uint8_t* second = scratch_.data() + static_cast<size_t>(m) * row_bytes;
+  float* residual =
+      reinterpret_cast<float*>(scratch_.data() + 2 * ActivationScratch(*call.graph, *call.node));
+  uint8_t* tiles =
+      reinterpret_cast<uint8_t*>(residual) + Align64(static_cast<uint64_t>(shape.elements()) * 4);
+  MF_RETURN_IF_ERROR(Parallel(call, m, 2 * m * k, [&, this](int64_t r, int32_t) {
+    const size_t offset = static_cast<size_t>(r) * row_bytes;
+    kernels::KernelStatus status = kernels::ActivationResidual(
+        format, x + r * k, static_cast<const uint8_t*>(rows) + offset, k, residual + r * k);
+    if (status != kernels::KernelStatus::kOk) return status;
+    return kernels_->matmul->quantize_row(format, residual + r * k, k, second + offset);
+  }));
+  const int64_t tile = std::min(TileRows(n, 2 * m, k), kMaxTileRows / 2);
+  const uint64_t per_worker = Align64(static_cast<uint64_t>(m * kMaxTileRows) * 4);
+  const uint64_t weight_row = product.info->bytes / static_cast<uint64_t>(n);
+  MF_RETURN_IF_ERROR(
+      Parallel(call, (n + tile - 1) / tile, 2 * n * m * k, [&, this](int64_t task, int32_t worker) {
+        const int64_t begin = task * tile;
+        const int64_t end = std::min(n, begin + tile);
+        Product shifted = product;
+        shifted.weights = static_cast<const uint8_t*>(product.weights) +
+                          static_cast<uint64_t>(begin) * weight_row;
+        float* both = reinterpret_cast<float*>(tiles + per_worker * static_cast<uint64_t>(worker));
+        kernels::KernelStatus status =
+            ProductTile(shifted, rows, row_bytes, 2 * m, 0, end - begin, both, tile);
+        if (status != kernels::KernelStatus::kOk) return status;
+        for (int64_t r = 0; r < m; ++r) {
+          kernels_->vector->add(both + r * tile, both + (m + r) * tile, product.out + r * n + begin,
+                                end - begin);
+        }
+        return kernels::KernelStatus::kOk;
+      }));
+  ReportMatMul(call, product.info->type, k);
+  return OkStatus();
 }
 
 Status CpuBackend::ExecuteMatMulGroup(const NodeCall& call) {

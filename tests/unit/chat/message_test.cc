@@ -28,7 +28,7 @@ ChatTemplate Parsed(const std::string& source) {
 std::string Marked(const RenderedText& rendered) {
   std::string out;
   size_t at = 0;
-  for (const TextSegment& segment : rendered.segments) {
+  for (const RenderedSegment& segment : rendered.segments) {
     REQUIRE(segment.begin == at);
     REQUIRE(segment.end > segment.begin);
     const std::string part = rendered.text.substr(segment.begin, segment.end - segment.begin);

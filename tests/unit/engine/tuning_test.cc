@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/tuning.h"
+
+#include <set>
+
+#include "base/str_cat.h"
+#include "tests/support/engine_fixture.h"
+
+namespace minfer::testing {
+namespace {
+
+TEST_CASE("Tuning: a string sets levers, and the last one wins", "[engine]") {
+  StatusOr<Tuning> tuning =
+      ParseTuning(" fuse_qkv = 0 , isa=1,,kv_shuffle=7,fuse_qkv=1", LeverScope::kContext);
+  MF_REQUIRE_OK(tuning);
+  CHECK(tuning->fuse_qkv);
+  CHECK(tuning->isa == 1);
+  CHECK(tuning->kv_shuffle == 7);
+  MF_REQUIRE_OK(ParseTuning("", LeverScope::kModel));
+}
+
+TEST_CASE("Tuning: an unknown lever, a bad value and the wrong options are refused by name",
+          "[engine]") {
+  for (const char* text : {"mmq=1", "fuse_qkv", "fuse_qkv=2", "fuse_qkv=-1", "fuse_qkv=1x", "isa=4",
+                           "isa=99999999999999999999", "=1"}) {
+    INFO(text);
+    Status status = ParseTuning(text, LeverScope::kContext).status();
+    CHECK(status.code() == StatusCode::kInvalidArgument);
+    CHECK(status.name() == std::string_view(text).substr(0, std::string_view(text).find('=')));
+  }
+  CHECK(!ParseTuning("fuse_qkv=1", LeverScope::kModel).ok());
+}
+
+TEST_CASE("Tuning: each default of the table is the default of the struct", "[engine]") {
+  std::set<std::string> names;
+  std::string all_defaults;
+  for (const Lever& lever : LeverTable()) {
+    CHECK(names.insert(lever.name).second);
+    CHECK(lever.default_value >= lever.min_value);
+    CHECK(lever.default_value <= lever.max_value);
+    if (lever.scope == LeverScope::kContext) {
+      all_defaults += StrCat(lever.name, "=", lever.default_value, ",");
+    }
+  }
+  StatusOr<Tuning> tuning = ParseTuning(all_defaults, LeverScope::kContext);
+  MF_REQUIRE_OK(tuning);
+  const Tuning defaults;
+  CHECK(tuning->fuse_qkv == defaults.fuse_qkv);
+  CHECK(tuning->fuse_gate_up == defaults.fuse_gate_up);
+  CHECK(tuning->fuse_rope_store == defaults.fuse_rope_store);
+  CHECK(tuning->attention_stripes == defaults.attention_stripes);
+  CHECK(tuning->residual_activations == defaults.residual_activations);
+  CHECK(tuning->reference == defaults.reference);
+  CHECK(tuning->isa == defaults.isa);
+  CHECK(tuning->kv_shuffle == defaults.kv_shuffle);
+}
+
+// The walk: each lever pulled changes the report on kernels, the graph or nothing at all, and keeps
+// the results within its class.
+TEST_CASE("Tuning: the walk over the table keeps each result in its class", "[engine]") {
+  const std::vector<int32_t> prompt = {1, 262, 261, 70, 80, 3, 200, 263, 262, 13, 99, 258};
+  std::shared_ptr<const Model> model =
+      LoadModel(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0));
+  auto run = [&](const std::string& tuning, std::vector<KernelReport>* report) {
+    ContextOptions options;
+    options.n_threads = 4;
+    options.n_ctx = 2048;
+    options.tuning = tuning;
+    std::shared_ptr<Context> context = MakeContext(model, options);
+    std::unique_ptr<Session> session = MakeSession(context);
+    // Long enough that a decode row has several stripes to attend to.
+    for (int i = 0; i < 100; ++i) Decode(session.get(), prompt);
+    std::vector<float> logits = Decode(session.get(), {prompt.data(), 1});
+    *report = context->kernel_report();
+    return logits;
+  };
+  std::vector<KernelReport> base_report;
+  const std::vector<float> base = run("", &base_report);
+  auto text = [](const std::vector<KernelReport>& report) {
+    std::string all;
+    for (const KernelReport& row : report) all += row.op + row.detail + row.kernel + row.reason;
+    return all;
+  };
+  for (const Lever& lever : LeverTable()) {
+    // Generic code runs everywhere; the other sets are a matter of the machine.
+    const int64_t value = std::string(lever.name) == "isa" ? 0 : lever.default_value == 0 ? 1 : 0;
+    INFO(lever.name);
+    std::vector<KernelReport> report;
+    const std::vector<float> logits = run(StrCat(lever.name, "=", value), &report);
+    float largest = 0.0f;
+    for (size_t i = 0; i < base.size(); ++i) {
+      largest = std::max(largest, std::abs(base[i] - logits[i]));
+    }
+    if (lever.result == LeverResult::kBitEqual) {
+      CHECK(largest == 0.0f);
+    } else {
+      CHECK(largest < 0.1f);  // 8-bit activations against float ones
+    }
+    const bool data_only = std::string(lever.name) == "kv_shuffle";
+    // A machine without AVX2 runs the generic unit anyway.
+    const bool same_isa =
+        std::string(lever.name) == "isa" && FindDevices().front()->info().level == "generic";
+    if (!data_only && !same_isa) CHECK(text(report) != text(base_report));
+  }
+}
+
+}  // namespace
+}  // namespace minfer::testing
