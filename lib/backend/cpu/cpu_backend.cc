@@ -156,6 +156,7 @@ StatusOr<KvPageBytes> CpuBackend::PageBytes(const KvLayerShape& shape) const {
 }
 
 Status CpuBackend::ReserveScratch(uint64_t bytes) {
+  if (scratch_.size() >= bytes) return OkStatus();
   MF_ASSIGN_OR_RETURN(scratch_, memory_->Allocate(MemoryClass::kScratch, bytes, "kernel scratch"));
   return OkStatus();
 }
