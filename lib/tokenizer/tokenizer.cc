@@ -26,8 +26,9 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(const VocabularyData& dat
   bool add_bos_default = false;
   switch (kept->kind()) {
     case VocabularyKind::kByteLevelBpe: {
-      MF_ASSIGN_OR_RETURN(tokenizer->bpe_, ByteLevelBpe::Create(data, kept, &warnings));
-      add_bos_default = tokenizer->bpe_->pretokenizer().llama3_kind();
+      MF_ASSIGN_OR_RETURN(ByteLevelBpe bpe, ByteLevelBpe::Create(data, kept, &warnings));
+      add_bos_default = bpe.pretokenizer().llama3_kind();
+      tokenizer->bpe_ = std::move(bpe);
       break;
     }
     case VocabularyKind::kSentencePiece:
@@ -153,7 +154,10 @@ Status Tokenizer::EncodePlain(std::string_view text, bool space_prefix, std::vec
                               EncodeStats* stats) const {
   if (text.empty()) return OkStatus();
   if (bpe_.has_value()) return bpe_->Encode(text, ids, stats);
-  return sentence_piece_->Encode(text, space_prefix, ids, stats);
+  if (sentence_piece_.has_value()) {
+    return sentence_piece_->Encode(text, space_prefix, ids, stats);
+  }
+  return NoTokenizer();
 }
 
 Status Tokenizer::Decode(absl::Span<const int32_t> ids, const DecodeOptions& options,
