@@ -60,7 +60,11 @@ class Model {
   const ModelDescription& description() const { return header_.description; }
   const Tokenizer& tokenizer() const { return *header_.tokenizer; }
   // Tokens that may be fed and sampled: the vocabulary, never a spare row of the embedding.
-  int32_t n_tokens() const { return header_.tokenizer->vocab_size(); }
+  // Without a tokenizer every row counts.
+  int32_t n_tokens() const {
+    return header_.tokenizer->has_text() ? header_.tokenizer->vocab_size()
+                                         : header_.description.hp.n_vocab;
+  }
   uint64_t n_parameters() const { return n_parameters_; }
 
   const std::shared_ptr<const Device>& device() const { return device_; }
