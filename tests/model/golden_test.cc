@@ -22,7 +22,7 @@ struct Path {
   double may_miss;      // share of steps whose choice may differ
 };
 
-constexpr Path kReference = {"reference", "reference=1", KvFormat::kF32, 2e-4, 2e-4, 0.005, 0.0};
+constexpr Path kReference = {"reference", "reference=1", KvFormat::kF32, 2e-4, 2e-4, 0.005, 0.04};
 constexpr Path kF32 = {"f32 KV", "", KvFormat::kF32, 0.07, 0.2, 0.3, 0.04};
 constexpr Path kF16 = {"f16 KV", "", KvFormat::kF16, 0.07, 0.2, 0.3, 0.04};
 constexpr Path kQ8 = {"q8_0 KV", "", KvFormat::kQ8_0, 0.07, 0.2, 0.3, 0.04};
@@ -137,9 +137,13 @@ void CheckPath(const Path& path) {
             << tally.misses << " of " << tally.steps << " greedy choices differ, largest "
             << "lead among them " << tally.largest_lead_missed << std::endl;
   CHECK(median <= path.median_error);
-  CHECK(static_cast<double>(tally.misses) <=
-        path.may_miss * static_cast<double>(tally.steps) + (path.may_miss > 0 ? 0.0 : 1e9));
-  for (const auto& prompt : golden["prompts"]) RunFree(prompt, context, path);
+  CHECK(static_cast<double>(tally.misses) <= path.may_miss * static_cast<double>(tally.steps));
+  for (const auto& prompt : golden["prompts"]) {
+    // Scalar code takes minutes; where every forced choice was right, free text is the same.
+    const std::string name = prompt["name"].get<std::string>();
+    if (tally.misses == 0 && name != "count" && name != "turns") continue;
+    RunFree(prompt, context, path);
+  }
 }
 
 TEST_CASE("Golden: SmolLM2 with float activations and f32 KV", "[model][slow]") {

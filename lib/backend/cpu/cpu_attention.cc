@@ -39,6 +39,18 @@ kernels::KvLayerView CpuBackend::View(const NodeCall& call) const {
   return view;
 }
 
+void CpuBackend::ReportAttention(const NodeCall& call, int32_t variant, const char* kernel,
+                                 const char* reason) {
+  const int32_t head_dim = call.node->attributes.head_dim;
+  Count(call, head_dim, variant, [&] {
+    KernelReport row;
+    row.detail = StrCat("head ", head_dim);
+    row.kernel = StrCat(kernels_->name, kernel);
+    row.reason = reason;
+    return row;
+  });
+}
+
 Status CpuBackend::ExecuteKvStore(const NodeCall& call) {
   if (call.kv == nullptr) return Internal(call, "the layer has no KV store");
   const kernels::KvLayerView view = View(call);
@@ -47,8 +59,7 @@ Status CpuBackend::ExecuteKvStore(const NodeCall& call) {
   const float* k = Floats(call.inputs[0]);
   const float* v = Floats(call.inputs[1]);
   const int32_t* cells = Ints(call.inputs[2]);
-  Count(call, StrCat("head ", view.head_dim_k), StrCat(kernels_->name, " store"),
-        "rotation of K not fused");
+  ReportAttention(call, 0, " store", "rotation of K not fused");
   return Parallel(call, k_shape.rows, k_shape.elements() + v_shape.elements(),
                   [&, this](int64_t r, int32_t) {
                     return kernels_->attention->kv_store(view, k + r * k_shape.cols,
@@ -68,8 +79,7 @@ Status CpuBackend::ExecuteRopeKvStore(const NodeCall& call) {
   const float* table = Floats(call.inputs[2]);
   const int32_t* cells = Ints(call.inputs[3]);
   const uint64_t per_worker = Align64(static_cast<uint64_t>(k_shape.cols) * 4);
-  Count(call, StrCat("head ", view.head_dim_k), StrCat(kernels_->name, " rotate and store"),
-        "rotation of K fused");
+  ReportAttention(call, 0, " rotate and store", "rotation of K fused");
   return Parallel(
       call, k_shape.rows, k_shape.elements() + v_shape.elements(),
       [&, this](int64_t r, int32_t worker) {
@@ -159,8 +169,7 @@ Status CpuBackend::AttendRows(const NodeCall& call, const kernels::AttentionArgs
         args.scratch = scratch_.data() + per_worker * static_cast<uint64_t>(worker);
         return kernels_->attention->attention(args);
       }));
-  Count(call, StrCat("head ", base.kv.head_dim_k), StrCat(kernels_->name, " rows"),
-        "tiles of rows and KV heads occupy the threads");
+  ReportAttention(call, 0, " rows", "tiles of rows and KV heads occupy the threads");
   return OkStatus();
 }
 
@@ -209,8 +218,7 @@ Status CpuBackend::AttendStripes(const NodeCall& call, const kernels::AttentionA
                  args.scratch = scratch_.data() + per_worker * static_cast<uint64_t>(worker);
                  return kernels_->attention->attention_combine(args);
                }));
-  Count(call, StrCat("head ", base.kv.head_dim_k), StrCat(kernels_->name, " stripes"),
-        "fewer rows and KV heads than threads");
+  ReportAttention(call, 1, " stripes", "fewer rows and KV heads than threads");
   return OkStatus();
 }
 

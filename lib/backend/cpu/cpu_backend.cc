@@ -195,18 +195,6 @@ Status CpuBackend::FromKernel(const NodeCall& call, kernels::KernelStatus status
   return Internal(call, StrCat(OpName(call.node->op), ": ", kernels::KernelStatusName(status)));
 }
 
-void CpuBackend::Count(const NodeCall& call, std::string detail, std::string kernel,
-                       std::string reason) {
-  const std::string_view op = OpName(call.node->op);
-  for (KernelReport& row : report_) {
-    if (row.op == op && row.detail == detail && row.kernel == kernel) {
-      ++row.calls;
-      return;
-    }
-  }
-  report_.push_back({std::string(op), std::move(detail), std::move(kernel), std::move(reason), 1});
-}
-
 std::vector<KernelReport> CpuBackend::kernel_report() const { return report_; }
 
 Status CpuBackend::Execute(const NodeCall& call) {

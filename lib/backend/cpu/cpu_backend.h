@@ -87,16 +87,19 @@ class CpuBackend final : public Backend {
   // small. CANCELLED when the flag was seen; the outputs are then undefined.
   template <typename Fn>
   Status Parallel(const NodeCall& call, int64_t n_tasks, int64_t work, const Fn& fn);
-  void Count(const NodeCall& call, std::string detail, std::string kernel, std::string reason);
+  // Counts a call of a kernel in the report. `shape` and `variant` tell rows of one operation
+  // apart; make() gives detail, kernel and reason of a row that is new.
+  template <typename Make>
+  void Count(const NodeCall& call, int64_t shape, int32_t variant, const Make& make);
 
   // cpu_matmul.cc
   Status ExecuteMatMul(const NodeCall& call);
   Status ExecuteMatMulGroup(const NodeCall& call);
   Status ExecuteGatedMatMul(const NodeCall& call);
-  // Where 8 bits cost the most: the output matrix, whose rounding goes straight into the logits, and
-  // matrices with more columns than rows (W_down), whose gated inputs have the longest tails. Their
-  // activations are kept in two 8-bit rows, the second the residual of the first; the weights are
-  // read once.
+  // Where 8 bits cost the most: the output matrix, whose rounding goes straight into the logits,
+  // and matrices with more columns than rows (W_down), whose gated inputs have the longest tails.
+  // Their activations are kept in two 8-bit rows, the second the residual of the first; the weights
+  // are read once.
   Status ExecuteResidualMatMul(const NodeCall& call, const Product& product);
   bool UsesResidual(const Graph& graph, const Node& node) const;
   uint64_t ResidualScratch(const Graph& graph, const Node& node) const;
@@ -131,6 +134,8 @@ class CpuBackend final : public Backend {
   bool UsesStripes(int64_t rows, int32_t n_kv_heads) const;
   uint64_t AttentionScratch(const Graph& graph, const Node& node) const;
   kernels::KvLayerView View(const NodeCall& call) const;
+  void ReportAttention(const NodeCall& call, int32_t variant, const char* kernel,
+                       const char* reason);
 
   const kernels::CpuKernels* kernels_;
   BackendOptions options_;
@@ -141,8 +146,30 @@ class CpuBackend final : public Backend {
   std::vector<kernels::RopeFrequencies> rope_frequencies_;
   absl::Span<const std::atomic<bool>* const> cancel_flags_;
   BackendStatistics statistics_;
+  struct ReportKey {
+    OpKind op;
+    int64_t shape;
+    int32_t variant;
+    friend bool operator==(const ReportKey&, const ReportKey&) = default;
+  };
+  std::vector<ReportKey> report_keys_;  // of the rows of report_
   std::vector<KernelReport> report_;
 };
+
+template <typename Make>
+void CpuBackend::Count(const NodeCall& call, int64_t shape, int32_t variant, const Make& make) {
+  const ReportKey key{call.node->op, shape, variant};
+  for (size_t i = 0; i < report_keys_.size(); ++i) {
+    if (!(report_keys_[i] == key)) continue;
+    ++report_[i].calls;
+    return;
+  }
+  KernelReport row = make();
+  row.op = std::string(OpName(call.node->op));
+  row.calls = 1;
+  report_.push_back(std::move(row));
+  report_keys_.push_back(key);
+}
 
 template <typename Fn>
 Status CpuBackend::Parallel(const NodeCall& call, int64_t n_tasks, int64_t work, const Fn& fn) {
@@ -176,6 +203,7 @@ Status CpuBackend::Parallel(const NodeCall& call, int64_t n_tasks, int64_t work,
     for (int64_t task = 0; task < n_tasks; ++task) task_fn(&shared, task, 0);
   } else {
     options_.runner->For(n_tasks, task_fn, &shared);
+    if (options_.runner->TakeFailure()) return Internal(call, "a parallel task did not end well");
   }
   return FromKernel(
       call, static_cast<kernels::KernelStatus>(shared.status.load(std::memory_order_relaxed)));

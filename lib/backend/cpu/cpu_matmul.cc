@@ -122,19 +122,24 @@ kernels::KernelStatus CpuBackend::ProductTile(const Product& product, const void
 }
 
 void CpuBackend::ReportMatMul(const NodeCall& call, ElementType type, int64_t k) {
-  const char* type_name = FindElementTraits(type)->name;
-  std::string detail = StrCat(type_name, " k=", k);
-  if (options_.reference) {
-    Count(call, std::move(detail), "reference, float activations", "tuning reference=1");
-    return;
-  }
-  const bool fast = kernels_->matmul->has_fast_dot(type);
   const bool residual = call.node->op == OpKind::kMatMul && UsesResidual(*call.graph, *call.node);
-  Count(call, std::move(detail),
-        StrCat(kernels_->name, fast ? " dot" : " decode, then float dot",
-               residual ? ", residual activations" : ""),
-        fast ? StrCat("instruction set ", kernels_->name)
-             : StrCat("no dot of its own for ", type_name));
+  const int32_t variant = static_cast<int32_t>(type) * 2 + (residual ? 1 : 0);
+  Count(call, k, variant, [&] {
+    const char* type_name = FindElementTraits(type)->name;
+    KernelReport row;
+    row.detail = StrCat(type_name, " k=", k);
+    if (options_.reference) {
+      row.kernel = "reference, float activations";
+      row.reason = "tuning reference=1";
+      return row;
+    }
+    const bool fast = kernels_->matmul->has_fast_dot(type);
+    row.kernel = StrCat(kernels_->name, fast ? " dot" : " decode, then float dot",
+                        residual ? ", residual activations" : "");
+    row.reason = fast ? StrCat("instruction set ", kernels_->name)
+                      : StrCat("no dot of its own for ", type_name);
+    return row;
+  });
 }
 
 Status CpuBackend::RunProducts(const NodeCall& call, const float* x,
