@@ -9,6 +9,7 @@
 #include "base/str_cat.h"
 #include "chat/operators.h"
 #include "chat/print.h"
+#include "chat/unicode.h"
 
 namespace minfer::chat {
 namespace {
@@ -22,8 +23,8 @@ Text Repr(Runtime& rt, const Value& value) {
 // Walks a % format.
 class PercentFormatter {
  public:
-  PercentFormatter(Runtime& rt, const Text& format, const Value& arguments)
-      : rt_(rt), format_(format), arguments_(arguments), out_(rt.NewText()) {
+  PercentFormatter(Runtime& rt, const Text& format, bool markup, const Value& arguments)
+      : rt_(rt), format_(format), markup_(markup), arguments_(arguments), out_(rt.NewText()) {
     is_tuple_ = arguments.is_list() && arguments.sequence().kind == SequenceKind::kTuple;
   }
 
@@ -34,11 +35,14 @@ class PercentFormatter {
   Status ParseName(Value* value, bool* named);
   Status ParseNumber(int64_t* number);
   StatusOr<Value> NextArgument();
+  // What %c prints: the character of that number, or a text of one.
+  StatusOr<Value> Character(const Value& value);
   Status AppendFormatted(const Value& value, char conversion, FormatSpec spec);
   char Peek() const { return at_ < format_.size() ? format_.bytes()[at_] : '\0'; }
 
   Runtime& rt_;
   const Text& format_;
+  bool markup_;  // what is put into marked text is escaped
   const Value& arguments_;
   bool is_tuple_ = false;
   bool used_mapping_ = false;
@@ -83,11 +87,29 @@ Status PercentFormatter::ParseNumber(int64_t* number) {
   return OkStatus();
 }
 
+StatusOr<Value> PercentFormatter::Character(const Value& value) {
+  if (value.is(Kind::kString) && CountCodePoints(value.str()) == 1) return value;
+  const bool in_range = value.is(Kind::kInt) && value.integer() >= 0 && value.integer() < 0x110000;
+  if (!in_range) return TemplateError("%c requires an int below 0x110000 or a single character");
+  std::string character;
+  AppendUtf8(static_cast<uint32_t>(value.integer()), &character);
+  return rt_.make.String(std::move(character));
+}
+
 Status PercentFormatter::AppendFormatted(const Value& value, char conversion, FormatSpec spec) {
+  if (conversion == 'c') {
+    MF_ASSIGN_OR_RETURN(const Value character, Character(value));
+    return AppendFormatted(character, 's', std::move(spec));
+  }
   if (conversion == 's' || conversion == 'r' || conversion == 'a') {
     Text text = Repr(rt_, value);
     if (conversion == 's') {
       MF_ASSIGN_OR_RETURN(text, rt_.Str(value));
+    }
+    if (markup_ && !(value.is(Kind::kString) && value.string().markup)) {
+      TextBuilder escaped = rt_.NewText();
+      AppendEscaped(text, &escaped);
+      MF_ASSIGN_OR_RETURN(text, rt_.FinishText(std::move(escaped)));
     }
     MF_ASSIGN_OR_RETURN(const Value string, rt_.make.String(std::move(text)));
     spec.type = 's';
@@ -150,7 +172,7 @@ Status PercentFormatter::Directive() {
   while (Peek() == 'l' || Peek() == 'h' || Peek() == 'L') ++at_;
   const char conversion = Peek();
   if (conversion == '\0') return TemplateError("incomplete format");
-  if (std::string_view("sradiuxXoeEfFgG").find(conversion) == std::string_view::npos) {
+  if (std::string_view("sracdiuxXoeEfFgG").find(conversion) == std::string_view::npos) {
     return TemplateError(
         StrCat("unsupported format character '", std::string_view(&conversion, 1), "'"));
   }
@@ -321,8 +343,9 @@ StatusOr<Text> BraceFormatter::Run() {
 
 StatusOr<Value> FormatPercent(Runtime& rt, const Value& format, const Value& arguments) {
   MF_ASSIGN_OR_RETURN(const Text text, rt.Str(format));
-  MF_ASSIGN_OR_RETURN(Text out, PercentFormatter(rt, text, arguments).Run());
-  return rt.make.String(std::move(out), format.is(Kind::kString) && format.string().markup);
+  const bool markup = format.is(Kind::kString) && format.string().markup;
+  MF_ASSIGN_OR_RETURN(Text out, PercentFormatter(rt, text, markup, arguments).Run());
+  return rt.make.String(std::move(out), markup);
 }
 
 StatusOr<Value> FormatBraces(Runtime& rt, const Value& self, const CallArguments& args) {

@@ -181,7 +181,7 @@ StatusOr<Text> FormatWithSpec(Runtime& rt, const Value& value, const FormatSpec&
   const bool plain = spec.width == 0 && spec.precision < 0 && spec.type == '\0' &&
                      spec.sign == '-' && !spec.alternate && spec.grouping == '\0';
   if (plain) return rt.Str(value);
-  if (value.is_number() && spec.type != 's') {
+  if (value.is_number()) {
     if (value.is(Kind::kBool) && spec.type == '\0') return rt.Str(value);
     return FormatNumber(rt, value, spec);
   }

@@ -73,7 +73,7 @@ std::vector<Piece> SplitSpace(std::string_view text, int64_t limit) {
   while (at < text.size()) {
     size_t end = at;
     if (limit >= 0 && static_cast<int64_t>(pieces.size()) >= limit) {
-      end = text.size() - TrailingSpace(text);
+      end = text.size();  // the rest, its white space included
     } else {
       while (end < text.size() && !IsSpace(DecodeUtf8(text, end).value)) {
         end += DecodeUtf8(text, end).length;
@@ -90,7 +90,7 @@ std::vector<Piece> SplitSpaceFromRight(std::string_view text, int64_t limit) {
   if (limit < 0 || static_cast<int64_t>(pieces.size()) <= limit) return pieces;
   const size_t merged = pieces.size() - static_cast<size_t>(limit);
   if (merged > 0) {
-    const Piece first = {LeadingSpace(text), pieces[merged - 1].end};
+    const Piece first = {0, pieces[merged - 1].end};  // leading white space included
     pieces.erase(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(merged) - 1);
     pieces[0] = first;
   }
@@ -270,7 +270,7 @@ StatusOr<Value> MethodExpandTabs(Runtime& rt, const Value& self, const CallArgum
 
 constexpr BuiltinDef kMethods[] = {
     {"capitalize", MappedWhole<Capitalize>},
-    {"casefold", Mapped<ToLower>},
+    {"casefold", Mapped<FoldCase>},
     {"center", MethodJustify<Side::kBoth>},
     {"expandtabs", MethodExpandTabs},
     {"format", FormatBraces},

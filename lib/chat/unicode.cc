@@ -237,6 +237,17 @@ std::string ToLower(std::string_view text) {
   return out;
 }
 
+std::string FoldCase(std::string_view text) {
+  const std::string upper = ToUpper(text);
+  std::string out;
+  for (size_t i = 0; i < upper.size();) {
+    const CodePoint c = DecodeUtf8(upper, i);
+    AppendLower(c.value, &out);
+    i += c.length;
+  }
+  return out;
+}
+
 std::string ToTitle(std::string_view text) {
   std::string out;
   bool in_word = false;

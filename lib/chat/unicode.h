@@ -42,6 +42,8 @@ void AppendTitle(uint32_t c, std::string* out);
 std::string ToUpper(std::string_view text);
 // A final capital sigma becomes the final small one.
 std::string ToLower(std::string_view text);
+// For comparing without regard to case: a sharp s becomes two.
+std::string FoldCase(std::string_view text);
 // The first letter of each word in title case, the rest in lower case.
 std::string ToTitle(std::string_view text);
 // The first character in title case, the rest in lower case.
