@@ -48,6 +48,7 @@ struct MatMulTraits {
     out[3] = _mm256_unpackhi_epi64(high01, high23);
   }
 
+  // Into the first-level cache, which holds two tiles of eight rows as a rule.
   // In assembler because gcc 12 takes a pointer that is only prefetched for an unused one.
   static void Prefetch(const uint8_t* p) { asm volatile("prefetcht0 %0" : : "m"(*p)); }
   static I32 Zero() { return _mm256_setzero_si256(); }

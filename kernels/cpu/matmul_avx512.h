@@ -52,8 +52,9 @@ struct MatMulAvx512 {
     out[3] = _mm512_unpackhi_epi64(high01, high23);
   }
 
+  // Into the second-level cache: two tiles of sixteen rows can be more than the first one holds.
   // In assembler because gcc 12 takes a pointer that is only prefetched for an unused one.
-  static void Prefetch(const uint8_t* p) { asm volatile("prefetcht0 %0" : : "m"(*p)); }
+  static void Prefetch(const uint8_t* p) { asm volatile("prefetcht1 %0" : : "m"(*p)); }
   static I32 Zero() { return _mm512_setzero_si512(); }
   static I32 And(I32 a, uint32_t bits) {
     return _mm512_and_si512(a, _mm512_set1_epi32(static_cast<int32_t>(bits)));

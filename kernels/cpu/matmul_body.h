@@ -14,16 +14,6 @@ namespace minfer::kernels {
 // the second-level cache (from 512 KiB up) while the weights pass by.
 inline constexpr size_t kActivationChunkBytes = 192 * 1024;
 
-// Asks for the share of the next tile's bytes that belongs to block b. The rows of a tile are short
-// streams far apart, which the processor's own prefetchers don't follow well: this doubles the
-// speed of a matrix that is not in the caches.
-template <class V, class Type>
-[[gnu::always_inline]] inline void PrefetchBlock(const uint8_t* next, size_t b) {
-  constexpr size_t kBytes = V::kRows * Type::kWeightBytes;
-#pragma GCC unroll 64
-  for (size_t i = 0; i < kBytes; i += 64) V::Prefetch(next + b * kBytes + i);
-}
-
 // `valid` of the V::kRows weight rows from row0 exist; N activation rows from m0. next: the weights
 // that will be wanted after these, or nullptr.
 template <class V, class Type, int N>
@@ -38,9 +28,9 @@ void QuantizedTile(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0
   const auto blocks = static_cast<size_t>(args.k / Type::kValues);
 #pragma GCC unroll 1
   for (size_t b = 0; b < blocks; ++b) {
-    if (next != nullptr) PrefetchBlock<V, Type>(next, b);
+    const uint8_t* ahead = next != nullptr ? next + b * V::kRows * Type::kWeightBytes : nullptr;
     Type::template Add<V, N>(rows, b * Type::kWeightBytes, a + b * Type::kActivationBytes, stride,
-                             sums);
+                             sums, ahead);
   }
 #pragma GCC unroll 16
   for (int n = 0; n < N; ++n) {

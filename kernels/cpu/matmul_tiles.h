@@ -24,6 +24,18 @@ struct TileRows {
   const uint8_t* row[V::kRows];
 };
 
+// Asks for part `part` of `Parts` of a block's share of the next tile, which begins at `ahead`
+// (nullptr: of nothing). The rows of a tile are short streams far apart, which the processor's own
+// prefetchers don't follow well: this doubles the speed of a matrix that is not in the caches. A
+// super-block asks part by part, since only so many lines can be on their way at once.
+template <class V, class Type, size_t Parts>
+[[gnu::always_inline]] inline void Prefetch(const uint8_t* ahead, size_t part) {
+  constexpr size_t kBytes = V::kRows * Type::kWeightBytes / Parts;
+  if (ahead == nullptr) return;
+#pragma GCC unroll 64
+  for (size_t i = 0; i < kBytes; i += 64) V::Prefetch(ahead + part * kBytes + i);
+}
+
 // The codes of 16 packed bytes a row: values 0..15 in codes[0..3], 16..31 in codes[4..7].
 template <class V>
 [[gnu::always_inline]] inline void UnpackNibbles(const TileRows<V>& rows, size_t offset,
@@ -78,7 +90,8 @@ inline constexpr size_t kScaledSum32 = offsetof(ActivationBlock32, scaled_sum);
 inline constexpr size_t kNegatedSum32 = offsetof(ActivationBlock32, negated_sum);
 inline constexpr size_t kQuants32 = offsetof(ActivationBlock32, quants);
 
-// Each type: the sizes of its blocks and Add, which adds one block's products to sums[0..N).
+// Each type: the sizes of its blocks and Add, which adds one block's products to sums[0..N)
+// and asks for the bytes at `ahead`.
 
 struct TileQ4_0 {
   static constexpr size_t kWeightBytes = sizeof(BlockQ4_0);
@@ -88,7 +101,8 @@ struct TileQ4_0 {
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums) {
+                                                typename V::F32* sums, const uint8_t* ahead) {
+    Prefetch<V, TileQ4_0, 1>(ahead, 0);
     typename V::I32 codes[8];
     UnpackNibbles<V>(rows, offset + 2, codes);
     const typename V::F32 scale = LowHalf<V>(LoadFirstDword<V>(rows, offset));
@@ -116,7 +130,8 @@ struct TileQ4_1 {
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums) {
+                                                typename V::F32* sums, const uint8_t* ahead) {
+    Prefetch<V, TileQ4_1, 1>(ahead, 0);
     typename V::I32 codes[8];
     UnpackNibbles<V>(rows, offset + 4, codes);
     const typename V::I32 head = LoadFirstDword<V>(rows, offset);
@@ -143,7 +158,8 @@ struct TileQ8_0 {
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums) {
+                                                typename V::F32* sums, const uint8_t* ahead) {
+    Prefetch<V, TileQ8_0, 1>(ahead, 0);
     typename V::I32 codes[8];  // as unsigned: 128 more
     V::LoadTransposed(rows.row, offset + 2, codes);
     V::LoadTransposed(rows.row, offset + 18, codes + 4);
@@ -210,7 +226,7 @@ struct TileQ4_K {
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums) {
+                                                typename V::F32* sums, const uint8_t* ahead) {
     typename V::I32 head[4];  // scale and min, then the 12 bytes of scales
     V::LoadTransposed(rows.row, offset, head);
     typename V::I32 scales[8];
@@ -220,6 +236,7 @@ struct TileQ4_K {
     for (int n = 0; n < N; ++n) totals[n] = V::Zero();
 #pragma GCC unroll 1
     for (size_t p = 0; p < 4; ++p) {  // 64 values: sub-blocks 2p (low halves) and 2p + 1
+      Prefetch<V, TileQ4_K, 4>(ahead, p);
       typename V::I32 first[8];
       typename V::I32 second[8];
       UnpackNibbles<V>(rows, offset + 16 + 32 * p, first);
@@ -296,7 +313,7 @@ struct TileQ6_K {
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums) {
+                                                typename V::F32* sums, const uint8_t* ahead) {
     typename V::I32 scales[16];
     typename V::I32 scale_pairs[8];
     Scales<V>(rows, offset + offsetof(BlockQ6_K, scales), scales, scale_pairs);
@@ -312,6 +329,7 @@ struct TileQ6_K {
     }
 #pragma GCC unroll 1
     for (size_t part = 0; part < 4; ++part) {  // 16 values of each of four groups of 32
+      Prefetch<V, TileQ6_K, 4>(ahead, part);
       const size_t half = part / 2;
       const size_t side = part % 2;
       typename V::I32 low[8];   // of groups 0 (0..3) and 2 (4..7)
