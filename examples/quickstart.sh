@@ -48,4 +48,5 @@ if ! build_chat; then
   say "The build failed; the whole log is $log"
   exit 1
 fi
-exec "$build/examples/chat/minfer-chat" -m "$model" -p "$question"
+# Greedy, so that everybody sees the same answer.
+exec "$build/examples/chat/minfer-chat" -m "$model" -p "$question" --temp 0
