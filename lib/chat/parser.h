@@ -4,13 +4,12 @@
 // Recursive descent over the tokens, with bounded nesting.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "chat/ast.h"
 #include "chat/lexer.h"
@@ -109,7 +108,7 @@ class Parser {
   bool uses_varargs_ = false;
   bool uses_kwargs_ = false;
   std::vector<UnknownBuiltin> unknown_;
-  absl::flat_hash_map<std::string, NameId> name_ids_;
+  HashMap<std::string, NameId> name_ids_;
   Program program_;
   StackGuard guard_;
 };

@@ -173,7 +173,7 @@ StatusOr<Value> ValueFactory::Dict(DictEntries entries) const {
   }
   const size_t bytes = sizeof(DictObject) +
                        object->entries.capacity() * sizeof(DictEntries::value_type) +
-                       object->index.capacity() * 32;
+                       object->index.size() * 56 + object->index.bucket_count() * sizeof(void*);
   return Adopt(Kind::kDict, object.release(), bytes, depth + 1);
 }
 

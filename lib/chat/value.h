@@ -6,8 +6,6 @@
 // macros belong to one render.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "chat/text.h"
 
@@ -206,7 +205,7 @@ struct SequenceObject : Object {
 
 struct DictObject : Object {
   DictEntries entries;
-  absl::flat_hash_map<std::string_view, uint32_t> index;  // string keys of large mappings
+  HashMap<std::string_view, uint32_t> index;  // string keys of large mappings
 
   const Value* Find(std::string_view key) const;
   const Value* Find(const Value& key) const;

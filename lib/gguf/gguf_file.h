@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/byte_source.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "gguf/metadata.h"
 #include "kernels/quant/element_type.h"
@@ -80,7 +80,7 @@ class GgufFile {
   Metadata metadata_;
   std::vector<char> names_;
   std::vector<TensorInfo> tensors_;
-  absl::flat_hash_map<absl::string_view, uint32_t> index_;  // views of names_
+  HashMap<absl::string_view, uint32_t> index_;  // views of names_
 };
 
 }  // namespace minfer

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "gguf/value_type.h"
 
@@ -136,7 +136,7 @@ class Metadata {
   std::vector<char> bytes_;            // keys and values
   std::vector<uint64_t> string_ends_;  // ends, in bytes_, of the elements of string arrays
   std::vector<Entry> entries_;
-  absl::flat_hash_map<absl::string_view, uint32_t> index_;  // views of bytes_
+  HashMap<absl::string_view, uint32_t> index_;  // views of bytes_
 };
 
 }  // namespace minfer

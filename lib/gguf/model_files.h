@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/byte_source.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "gguf/gguf_file.h"
 
@@ -58,7 +58,7 @@ class ModelFiles {
 
   std::vector<GgufFile> parts_;
   std::vector<TensorInfo> tensors_;
-  absl::flat_hash_map<absl::string_view, uint32_t> index_;
+  HashMap<absl::string_view, uint32_t> index_;
   uint64_t tensor_bytes_ = 0;
 };
 

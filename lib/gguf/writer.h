@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "gguf/gguf_file.h"
 #include "gguf/metadata.h"
@@ -106,9 +106,9 @@ class GgufWriter {
   const uint64_t alignment_;
   const uint32_t version_;
   std::vector<Pair> pairs_;
-  absl::flat_hash_map<std::string, size_t> pair_index_;
+  HashMap<std::string, size_t> pair_index_;
   std::vector<Tensor> tensors_;
-  absl::flat_hash_map<std::string, size_t> tensor_index_;
+  HashMap<std::string, size_t> tensor_index_;
   uint64_t data_bytes_ = 0;  // of the data section so far, padded
 };
 

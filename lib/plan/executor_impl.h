@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "base/hash_map.h"
 #include "base/host_memory.h"
 #include "plan/crossings.h"
 #include "plan/executor.h"
@@ -75,7 +75,7 @@ class ExecutorImpl final : public Executor {
   std::vector<char> used_;        // by backend: runs a node
   std::vector<BufferId> arenas_;  // by backend
   HostBuffer staging_;
-  absl::flat_hash_set<uint64_t> served_;  // uids of graphs that were found to fit the plan
+  HashSet<uint64_t> served_;  // uids of graphs that were found to fit the plan
   std::vector<CrossingState> crossing_states_;
   std::vector<BufferRange> input_ranges_;
   std::vector<BufferRange> output_ranges_;

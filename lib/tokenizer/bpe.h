@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "tokenizer/pair_merger.h"
 #include "tokenizer/pretokenizer.h"
@@ -38,7 +38,7 @@ class ByteLevelBpe {
       : vocabulary_(vocabulary), pretokenizer_(std::move(pretokenizer)) {}
 
   // Symbols are token ids, then those that only stand between two merges.
-  using ExtraSymbols = absl::flat_hash_map<std::string, uint32_t>;
+  using ExtraSymbols = HashMap<std::string, uint32_t>;
   uint32_t SymbolOf(const std::string& bytes, ExtraSymbols* extra);
   void ReadMerges(const StringList& merges, std::vector<std::string>* warnings);
   void EncodePiece(std::string_view piece, PairMerger* merger, std::vector<int32_t>* ids,
@@ -46,10 +46,10 @@ class ByteLevelBpe {
 
   const Vocabulary* vocabulary_;
   Pretokenizer pretokenizer_;
-  std::array<int32_t, 256> byte_tokens_;           // or kNoToken
-  StringList extra_symbols_;                       // the bytes of symbol vocabulary size + i
-  absl::flat_hash_map<uint64_t, uint32_t> ranks_;  // of left symbol << 32 | right symbol
-  std::vector<uint32_t> results_;                  // the symbol that a rank's merge makes
+  std::array<int32_t, 256> byte_tokens_;  // or kNoToken
+  StringList extra_symbols_;              // the bytes of symbol vocabulary size + i
+  HashMap<uint64_t, uint32_t> ranks_;     // of left symbol << 32 | right symbol
+  std::vector<uint32_t> results_;         // the symbol that a rank's merge makes
 };
 
 }  // namespace minfer

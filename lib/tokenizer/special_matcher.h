@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/hash_map.h"
 
 namespace minfer {
 
@@ -52,7 +52,7 @@ class SpecialMatcher {
   uint32_t Step(uint32_t node, uint8_t byte, uint64_t* steps) const;
 
   std::vector<Node> nodes_;
-  absl::flat_hash_map<uint64_t, uint32_t> edges_;  // of nodes other than the root
+  HashMap<uint64_t, uint32_t> edges_;  // of nodes other than the root
   std::array<uint32_t, 256> root_edges_{};
 };
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "tokenizer/string_list.h"
 
@@ -136,7 +136,7 @@ class Vocabulary {
   std::vector<TokenType> types_;
   std::vector<float> scores_;
   std::vector<bool> end_of_generation_;
-  absl::flat_hash_map<absl::string_view, int32_t> plain_tokens_;  // views of texts_ or pieces_
+  HashMap<absl::string_view, int32_t> plain_tokens_;  // views of texts_ or pieces_
   size_t longest_plain_token_ = 0;
   std::array<int32_t, 256> byte_tokens_;
   std::array<int32_t, kSpecialTokenCount> special_;
