@@ -28,6 +28,7 @@ class HostRunner final : public ParallelRunner {
   // One contiguous range of tasks a part; part i is worker i. Each part sets our floating-point
   // environment for itself.
   void For(int64_t n_tasks, TaskFn fn, void* arg) override;
+  bool is_host() const override { return true; }
   // Also true after the host threw, skipped a part or ran one twice.
   bool TakeFailure() override { return failed_.exchange(false); }
 

@@ -23,6 +23,8 @@ class ParallelRunner {
   // True once after a task threw, or the host broke its promise: the results of the calls since
   // the last TakeFailure must not be used.
   virtual bool TakeFailure() { return false; }
+  // Whether the threads are the host's, and so a failure too.
+  virtual bool is_host() const { return false; }
 };
 
 // The calling thread alone.

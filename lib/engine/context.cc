@@ -164,7 +164,8 @@ StatusOr<std::unique_ptr<Session>> Context::CreateSession() {
 }
 
 void Context::ReleaseSession(Session* session) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [session] { return !session->in_step_; });
   kv_->Release(&session->sequence_);
   sessions_[static_cast<size_t>(session->slot_)] = nullptr;
 }
@@ -225,7 +226,7 @@ Status Context::RunPending(Session* session, const std::atomic<bool>* cancel) {
       LeadOneStep(&lock);
     }
   }
-  return std::move(session->outcome_);
+  return session->TakeOutcome();
 }
 
 Status Context::Step(const StepOptions& options, StepResult* result) {
@@ -249,10 +250,15 @@ Status Context::Step(const StepOptions& options, StepResult* result) {
   return runner.Run(&lock, result);
 }
 
-void Context::Shutdown() {
+void Context::RequestShutdown() {
   shutdown_.store(true, std::memory_order_relaxed);
-  std::unique_lock<std::mutex> lock(mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   changed_.notify_all();
+}
+
+void Context::Shutdown() {
+  RequestShutdown();
+  std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return active_calls_ == 0; });
 }
 

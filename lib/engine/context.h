@@ -58,7 +58,9 @@ class Context : public std::enable_shared_from_this<Context> {
   // One batch over all sessions that have pending tokens or generate.
   Status Step(const StepOptions& options, StepResult* result);
 
-  // Cancels all calls and waits until they have returned; later ones fail.
+  // Cancels all calls; later ones fail.
+  void RequestShutdown();
+  // The same, and waits until all calls have returned.
   void Shutdown();
 
   const Model& model() const { return *model_; }

@@ -132,7 +132,7 @@ Status Session::Generate(const GenerateOptions& options, TokenCallback callback,
 }
 
 Status Session::Start(const GenerateOptions& options) {
-  std::lock_guard<std::mutex> lock(context_->mutex_);
+  std::unique_lock<std::mutex> lock(context_->mutex_);
   MF_RETURN_IF_ERROR(CheckIdle());
   if (generation_.has_value()) {
     return Status(StatusCode::kFailedPrecondition, Subsystem::kEngine,
@@ -145,9 +145,18 @@ Status Session::Start(const GenerateOptions& options) {
   MF_ASSIGN_OR_RETURN(Generation generation, MakeGeneration(options));
   cancelled_.store(false, std::memory_order_relaxed);
   if (pending() == 0) {
-    // The logits are there: the first token needs no step.
+    // The logits are there: the first token needs no step. The host may edit them, so the lock is
+    // let go; steps and other calls keep off meanwhile.
+    in_step_ = true;
+    lock.unlock();
+    auto relock = absl::MakeCleanup([&] {
+      lock.lock();
+      in_step_ = false;
+      context_->changed_.notify_all();
+    });
     MF_RETURN_IF_ERROR(PickToken(&generation, Scratch()));
     generation.has_event = true;
+    std::move(relock).Invoke();
   }
   generation_.emplace(std::move(generation));
   call_cancel_ = options.cancel;
@@ -165,8 +174,8 @@ StatusOr<TokenEvent> Session::Next() {
     return Status(StatusCode::kNotFound, Subsystem::kEngine,
                   "no token is there: make a step of the context");
   }
-  if (!generation_->failure.ok()) {
-    Status failure = std::move(generation_->failure);
+  if (!generation_->failure.ok() || out_of_memory_) {
+    Status failure = out_of_memory_ ? TakeOutcome() : std::move(generation_->failure);
     generation_.reset();
     call_cancel_ = nullptr;
     return failure;

@@ -46,6 +46,12 @@ Status Session::CheckIdle() const {
                 "another call or a step is working on this session");
 }
 
+Status Session::TakeOutcome() {
+  if (!out_of_memory_) return std::move(outcome_);
+  out_of_memory_ = false;
+  return Status(StatusCode::kResourceExhausted, Subsystem::kEngine, "out of memory in a step");
+}
+
 SamplerScratch* Session::Scratch() {
   if (scratch_ == nullptr) scratch_ = std::make_unique<SamplerScratch>();
   return scratch_.get();
@@ -57,12 +63,19 @@ void Session::DropPending() {
   decode_class_ = false;
 }
 
-Status Session::SetSampling(const SamplingSettings& settings) {
+Status Session::SetSampling(const SamplingSettings& settings, LogitsEditor editor) {
   MF_ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(settings, context_->model().n_tokens()));
   std::lock_guard<std::mutex> lock(context_->mutex_);
   MF_RETURN_IF_ERROR(CheckIdle());
   sampler_ = std::move(sampler);
+  editor_ = editor;
   return OkStatus();
+}
+
+StatusOr<std::vector<int32_t>> Session::CommittedTokens() const {
+  std::lock_guard<std::mutex> lock(context_->mutex_);
+  MF_RETURN_IF_ERROR(CheckIdle());
+  return std::vector<int32_t>(tokens().begin(), tokens().end());
 }
 
 Status Session::Feed(absl::Span<const int32_t> tokens) {

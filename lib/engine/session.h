@@ -70,8 +70,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Status SetSampling(const SamplingSettings& settings);
-  // The host's edit of the logits, used by every later pick.
+  // The settings, and the host's edit of the logits, for every later pick.
+  Status SetSampling(const SamplingSettings& settings, LogitsEditor editor = {});
+  // Of a session that nobody else has seen yet: a fork.
   void SetLogitsEditor(LogitsEditor editor) { editor_ = editor; }
 
   // Adds to what is pending: all or nothing.
@@ -99,6 +100,8 @@ class Session {
   absl::Span<const int32_t> tokens() const {
     return {tokens_.data(), static_cast<size_t>(position())};
   }
+  // A copy, for hosts: refused while a step works on the session.
+  StatusOr<std::vector<int32_t>> CommittedTokens() const;
   SessionStatistics statistics() const { return statistics_; }
   const std::shared_ptr<Context>& context() const { return context_; }
 
@@ -118,6 +121,7 @@ class Session {
   };
 
   Status CheckIdle() const;  // with the context's lock held
+  Status TakeOutcome();
   StatusOr<Generation> MakeGeneration(const GenerateOptions& options) const;
   // Picks the next token from the logits, makes it pending and describes it in generation->event.
   Status PickToken(Generation* generation, SamplerScratch* scratch);
@@ -150,6 +154,7 @@ class Session {
   bool stepped_ = false;     // has had its decode row in this step
   int64_t reserved_rows_ = 0;
   Status outcome_;
+  bool out_of_memory_ = false;  // stands for an outcome that there was no memory to make
   const std::atomic<bool>* call_cancel_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "absl/cleanup/cleanup.h"
 #include "base/str_cat.h"
@@ -207,7 +208,7 @@ void StepRunner::Fail(Session* session, Status status, StepResult* result) {
 
 // A session whose pending tokens are all computed: its caller goes on, or the host's loop gets its
 // next token.
-void StepRunner::AfterCommit(Session* session, StepResult* result) {
+void StepRunner::AfterCommit(Session* session) {
   if (session->pending() > 0) return;
   if (session->submitted_) {
     session->done_ = true;
@@ -215,13 +216,35 @@ void StepRunner::AfterCommit(Session* session, StepResult* result) {
     return;
   }
   if (!session->generation_.has_value()) return;
-  Status picked = session->PickToken(&*session->generation_, &context_->sampler_scratch_);
-  if (!picked.ok()) {
-    Fail(session, std::move(picked), result);
-    return;
+  session->in_step_ = true;
+  to_pick_.push_back(session);
+}
+
+// Without the lock, for the host may edit the logits; the sessions still belong to the step.
+void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* result) {
+  if (to_pick_.empty()) return;
+  lock->unlock();
+  for (Session* session : to_pick_) {
+    try {
+      session->outcome_ = session->PickToken(&*session->generation_, &context_->sampler_scratch_);
+    } catch (const std::bad_alloc&) {
+      session->out_of_memory_ = true;
+    }
   }
-  session->generation_->has_event = true;
-  session->stepped_ = true;
+  lock->lock();
+  for (Session* session : to_pick_) {
+    session->in_step_ = false;
+    session->generation_->has_event = true;
+    if (session->out_of_memory_) {
+      session->DropPending();
+      ++result->n_failed;
+    } else if (session->outcome_.ok()) {
+      session->stepped_ = true;
+    } else {
+      Fail(session, std::move(session->outcome_), result);
+    }
+  }
+  to_pick_.clear();
 }
 
 void StepRunner::Commit(const Share& share, StepResult* result) {
@@ -258,7 +281,7 @@ void StepRunner::Commit(const Share& share, StepResult* result) {
   }
   result->n_rows += share.rows;
   ++result->n_sessions;
-  AfterCommit(session, result);
+  AfterCommit(session);
 }
 
 void StepRunner::CommitAll(StepResult* result) {
@@ -293,20 +316,32 @@ void StepRunner::Abandon(const Status& status, StepResult* result) {
   }
 }
 
+// Allocates nothing: what waits for a session makes its status of the flag.
+void StepRunner::AbandonOutOfMemory() noexcept {
+  for (const Share& share : shares_) {
+    Session* session = share.session;
+    if (!session->in_step_) continue;  // committed
+    if (session->reserved_rows_ > 0) context_->kv_->Rollback(&session->sequence_);
+    session->reserved_rows_ = 0;
+    session->in_step_ = false;
+    session->DropPending();
+    session->out_of_memory_ = true;
+    session->done_ = session->submitted_;
+    if (session->generation_.has_value()) session->generation_->has_event = true;
+  }
+  context_->changed_.notify_all();
+}
+
 Status StepRunner::Run(std::unique_lock<std::mutex>* lock, StepResult* result) {
   const auto start = std::chrono::steady_clock::now();
   int64_t rows_left = context_->config_.n_batch;
   shares_.reserve(context_->sessions_.size());
+  to_pick_.reserve(context_->sessions_.size());
   for (Session* session : context_->sessions_) {
     if (session != nullptr) session->stepped_ = false;
   }
   // Out of memory on the way: nothing of the micro-batch counts, as after any failure.
-  auto unwind = absl::MakeCleanup([&] {
-    StepResult ignored;
-    Abandon(Status(StatusCode::kResourceExhausted, Subsystem::kEngine, "out of memory in a step"),
-            &ignored);
-    context_->changed_.notify_all();
-  });
+  auto unwind = absl::MakeCleanup([this] { AbandonOutOfMemory(); });
   Status status;
   while (rows_left > 0) {
     if (StepCancelled()) {
@@ -319,6 +354,7 @@ Status StepRunner::Run(std::unique_lock<std::mutex>* lock, StepResult* result) {
     if (ran.ok()) {
       rows_left -= decode_rows_ + prefill_rows_;
       CommitAll(result);
+      PickTokens(lock, result);
     } else {
       Abandon(ran, result);
       if (ran.code() != StatusCode::kCancelled || StepCancelled()) status = std::move(ran);

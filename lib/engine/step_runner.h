@@ -44,14 +44,17 @@ class StepRunner {
   void CommitAll(StepResult* result);
   void Commit(const Share& share, StepResult* result);
   void Abandon(const Status& status, StepResult* result);
+  void AbandonOutOfMemory() noexcept;
   void Fail(Session* session, Status status, StepResult* result);
-  void AfterCommit(Session* session, StepResult* result);
+  void AfterCommit(Session* session);
+  void PickTokens(std::unique_lock<std::mutex>* lock, StepResult* result);
   bool StepCancelled() const;
 
   Context* context_;
   const bool include_idle_;
   const StepOptions options_;
   std::vector<Share> shares_;
+  std::vector<Session*> to_pick_;  // whose next token is to be picked for the host
   int64_t decode_rows_ = 0;
   int64_t prefill_rows_ = 0;
   int64_t outputs_ = 0;

@@ -181,6 +181,13 @@ StatusOr<const void*> CpuBackend::Weight(const NodeCall& call, size_t index) con
   return data;
 }
 
+Status CpuBackend::TasksFailed(const NodeCall& call) const {
+  if (!options_.runner->is_host()) return Internal(call, "a parallel task did not end well");
+  return Status(StatusCode::kAborted, Subsystem::kBackend,
+                "the host's parallel_for threw, skipped a task or ran one twice")
+      .WithName("parallel_for");
+}
+
 Status CpuBackend::Internal(const NodeCall& call, std::string message) const {
   return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cpu: ", message))
       .WithName(call.node->name);

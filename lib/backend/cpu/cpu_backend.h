@@ -82,6 +82,7 @@ class CpuBackend final : public Backend {
   const int32_t* Ints(const BufferRange& range) const;
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
   Status Internal(const NodeCall& call, std::string message) const;
+  Status TasksFailed(const NodeCall& call) const;
   Status FromKernel(const NodeCall& call, kernels::KernelStatus status) const;
   // Runs fn(arg, task, worker) for each task, inline when `work` (multiply-adds or elements) is
   // small. CANCELLED when the flag was seen; the outputs are then undefined.
@@ -203,7 +204,7 @@ Status CpuBackend::Parallel(const NodeCall& call, int64_t n_tasks, int64_t work,
     for (int64_t task = 0; task < n_tasks; ++task) task_fn(&shared, task, 0);
   } else {
     options_.runner->For(n_tasks, task_fn, &shared);
-    if (options_.runner->TakeFailure()) return Internal(call, "a parallel task did not end well");
+    if (options_.runner->TakeFailure()) return TasksFailed(call);
   }
   return FromKernel(
       call, static_cast<kernels::KernelStatus>(shared.status.load(std::memory_order_relaxed)));
