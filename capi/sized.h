@@ -116,6 +116,18 @@ void InitSized(T* out, size_t struct_size) noexcept {
   std::memcpy(static_cast<void*>(out), &size, sizeof(size));
 }
 
+inline Status CheckIndex(std::string_view name, uint64_t index, uint64_t count) {
+  if (index < count) return OkStatus();
+  return Status(StatusCode::kOutOfRange, Subsystem::kApi,
+                StrCat(index, " is past the end, there are ", count))
+      .WithName(name);
+}
+
+inline Status CheckReserved(const void* bytes, size_t size, std::string_view name) {
+  if (IsZero(bytes, size)) return OkStatus();
+  return InvalidArgument(name, "a reserved field is not 0");
+}
+
 // Two-call form; asked before any work is done.
 template <typename T>
 Status CheckBuffer(const T* out, size_t capacity, const size_t* out_length, std::string_view name) {

@@ -23,10 +23,11 @@ typedef struct mf_chat_message {
   uint32_t reserved;
   /** "system", "user", "assistant", "tool", or what the template knows. */
   mf_text role;
-  /** UTF-8; data NULL means that the message has no content, which differs from an empty one. */
+  /** UTF-8. */
   mf_text content;
-  /** A JSON object whose members the template sees beside role and content (tool_calls, name,
-   *  reasoning_content, or content as a list of parts); length 0: none. */
+  /** A JSON object whose members the template sees beside role and content, or in place of them:
+   *  tool_calls, name, reasoning_content, a content that is null or a list of parts; length 0:
+   * none. */
   mf_text extra_json;
 } mf_chat_message;
 
@@ -51,19 +52,21 @@ typedef struct mf_chat_options {
   mf_text tools_json;
   /** A JSON object whose members the template sees as variables; length 0: none. */
   mf_text variables_json;
-  /** The time that the template may print, in seconds since 1970 of the host's wall clock (add the
-   *  offset of the time zone). Used when has_now is 1; otherwise the system's clock in UTC. */
+  /** The time that the template may print: seconds since 1970 of the host's wall clock (add the
+   *  offset of its time zone). Looked at when has_now is 1; otherwise the system's clock in UTC. */
   int64_t now;
-  /** Limits: evaluation steps (0: 1,000,000), bytes of output (0: 16 MiB) and depth of nesting
-   *  (0: 100). Past one of them is RESOURCE_EXHAUSTED. */
+  /** Limits: steps of evaluation (0: 20,000,000), bytes of output (0: 16 MiB), bytes that values
+   *  hold at one time (0: 128 MiB), and calls within one another (0: 64). Past one of them is
+   *  RESOURCE_EXHAUSTED. */
   uint64_t max_steps;
   uint64_t max_output_bytes;
-  uint32_t max_depth;
+  uint64_t max_memory_bytes;
+  uint32_t max_recursion;
   uint32_t reserved_end;
 } mf_chat_options;
 
 #define MF_CHAT_OPTIONS_INIT \
-  { sizeof(mf_chat_options), 0, 0, {0, 0}, NULL, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0 }
+  { sizeof(mf_chat_options), 0, 0, {0, 0}, NULL, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Zeroes a struct and sets its struct_size, as MF_CHAT_MESSAGE_INIT does.
@@ -86,8 +89,9 @@ MF_API void mf_chat_message_init(mf_chat_message* out, size_t struct_size);
 MF_API void mf_chat_options_init(mf_chat_options* out, size_t struct_size);
 
 /**
- * Renders messages, in two-call form. Encode the text with MF_ENCODE_PARSE_SPECIAL and without
- * MF_ENCODE_ADD_SPECIAL: the template has written the special tokens itself.
+ * Renders messages as text, in two-call form: for looking at, and for hosts that encode
+ * themselves. What a message says can look like a control token in it: mf_chat_encode() keeps the
+ * two apart.
  *
  * @param model the model.
  * @param messages the conversation from its start; NULL only with 0 of them.
@@ -107,6 +111,27 @@ MF_API void mf_chat_options_init(mf_chat_options* out, size_t struct_size);
 MF_API mf_status mf_chat_render(const mf_model* model, const mf_chat_message* messages,
                                 size_t n_messages, const mf_chat_options* options, char* out_text,
                                 size_t capacity, size_t* out_length, mf_error* error);
+
+/**
+ * Renders messages and encodes the result, in two-call form. Control tokens come from the
+ * template's own text only: what messages and tools say is plain text, whatever it looks like.
+ *
+ * @param model the model.
+ * @param messages the conversation from its start; NULL only with 0 of them.
+ * @param n_messages how many.
+ * @param options NULL: all defaults.
+ * @param out_tokens where to write; NULL with capacity 0 asks for the number.
+ * @param capacity tokens that out_tokens holds.
+ * @param out_count the number of tokens, also when they did not fit.
+ * @param error optional; names the construct and says the template's line.
+ * @return as mf_chat_render().
+ * @threadsafety thread-safe
+ * @since 0.1
+ */
+MF_API mf_status mf_chat_encode(const mf_model* model, const mf_chat_message* messages,
+                                size_t n_messages, const mf_chat_options* options,
+                                mf_token* out_tokens, size_t capacity, size_t* out_count,
+                                mf_error* error);
 
 /**
  * The source of a template of the file.

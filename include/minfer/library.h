@@ -42,31 +42,38 @@ enum {
 };
 
 /** What pulling a lever may do to the results. */
-typedef int32_t mf_lever_class;
+typedef int32_t mf_lever_result;
 
 enum {
   /** The results are the same, bit for bit. */
-  MF_LEVER_BIT_EQUAL = 1,
+  MF_LEVER_BIT_EQUAL = 0,
   /** The results differ within the stated tolerance of the kernels. */
-  MF_LEVER_TOLERANCE = 2
+  MF_LEVER_TOLERANCE = 1
 };
 
-/** One optimisation that the `tuning` option can switch. Texts live as long as the library. */
+/** Whose options take a lever. */
+typedef int32_t mf_lever_scope;
+
+enum { MF_LEVER_MODEL = 0, MF_LEVER_CONTEXT = 1 };
+
+/** One optimisation that a `tuning` option can switch. Texts live as long as the library. */
 typedef struct mf_lever_info {
   uint32_t struct_size;
-  mf_lever_class result_class;
+  mf_lever_result result;
+  mf_lever_scope scope;
+  uint32_t reserved;
   /** The name to use in the tuning option: "name=0,other=1". */
   const char* name;
-  /** The value that holds when it is not named. */
-  const char* default_value;
   /** What it does, in one sentence. */
   const char* meaning;
-  /** Whether it belongs to the model's options or to the context's: "model" or "context". */
-  const char* owner;
+  /** The value that holds when it is not named, and the bounds of what may be given. */
+  int64_t default_value;
+  int64_t min_value;
+  int64_t max_value;
 } mf_lever_info;
 
 #define MF_LEVER_INFO_INIT \
-  { sizeof(mf_lever_info), 0, NULL, NULL, NULL, NULL }
+  { sizeof(mf_lever_info), 0, 0, 0, NULL, NULL, 0, 0, 0 }
 
 /**
  * Zeroes a struct and sets its struct_size, as MF_LEVER_INFO_INIT does.

@@ -82,11 +82,15 @@ MF_API size_t mf_metadata_count(const mf_model* model);
  *
  * @param model the model.
  * @param index from 0 to mf_metadata_count() - 1.
- * @return the key, NUL-terminated and borrowed; NULL for a NULL model or an index past the end.
+ * @param out_key the key, borrowed and not NUL-terminated.
+ * @param error optional.
+ * @return OK; INVALID_ARGUMENT for NULL; OUT_OF_RANGE for the index; FAILED_PRECONDITION in a forked
+ *         child.
  * @threadsafety thread-safe
  * @since 0.1
  */
-MF_API const char* mf_metadata_key(const mf_model* model, size_t index);
+MF_API mf_status mf_metadata_key(const mf_model* model, size_t index, mf_text* out_key,
+                                 mf_error* error);
 
 /**
  * The value of a key.

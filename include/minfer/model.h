@@ -37,31 +37,15 @@ enum {
   MF_LOAD_READ = 1
 };
 
-/** Which layers a device takes. */
-typedef int32_t mf_offload;
-
-enum {
-  /** All of them. Default. */
-  MF_OFFLOAD_ALL = 0,
-  MF_OFFLOAD_NONE = 1,
-  /** The first `n_layers`. */
-  MF_OFFLOAD_COUNT = 2,
-  /** As many from the first on as `budget_bytes` holds. */
-  MF_OFFLOAD_BUDGET = 3
-};
-
-/** One device of the list in the options. */
+/** One device of the list in the options. Fields for splitting a model will follow. */
 typedef struct mf_model_device {
   uint32_t struct_size;
   /** Index as in device.h. */
   uint32_t device;
-  mf_offload offload;
-  uint32_t n_layers;
-  uint64_t budget_bytes;
 } mf_model_device;
 
 #define MF_MODEL_DEVICE_INIT \
-  { sizeof(mf_model_device), 0, 0, 0, 0 }
+  { sizeof(mf_model_device), 0 }
 
 /**
  * Told how far a load is: from 0 to `bytes_total` of weights, not decreasing. 0 goes on; another

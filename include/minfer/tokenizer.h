@@ -25,13 +25,17 @@ enum {
   MF_ENCODE_ADD_SPECIAL = 1u << 0,
   /** Let the text of a control token, such as "<|im_end|>", become that token. Only for text that
    * the host itself made, as mf_chat_render()'s: in text of a user it lets the user forge turns. */
-  MF_ENCODE_PARSE_SPECIAL = 1u << 1
+  MF_ENCODE_PARSE_SPECIAL = 1u << 1,
+  /** The text continues another one: no space is put before it, where the model has that rule. */
+  MF_ENCODE_CONTINUE = 1u << 2
 };
 
 /** Flags of decoding; 0 leaves control tokens out. */
 enum {
   /** Write control tokens as their text. */
-  MF_DECODE_SPECIAL = 1u << 0
+  MF_DECODE_SPECIAL = 1u << 0,
+  /** The tokens continue others: a space that encoding may have put before a text stays. */
+  MF_DECODE_CONTINUE = 1u << 1
 };
 
 /** Attributes of a token: bits of mf_tokenizer_attributes(). */
@@ -58,10 +62,19 @@ enum {
   MF_SPECIAL_EOS = 2,
   /** End of turn. */
   MF_SPECIAL_EOT = 3,
-  MF_SPECIAL_UNKNOWN = 4,
-  MF_SPECIAL_SEPARATOR = 5,
-  MF_SPECIAL_PADDING = 6,
-  MF_SPECIAL_MASK = 7
+  /** End of message. */
+  MF_SPECIAL_EOM = 4,
+  MF_SPECIAL_UNKNOWN = 5,
+  MF_SPECIAL_SEPARATOR = 6,
+  MF_SPECIAL_PADDING = 7,
+  MF_SPECIAL_MASK = 8,
+  /** Filling in the middle. */
+  MF_SPECIAL_FIM_PREFIX = 9,
+  MF_SPECIAL_FIM_SUFFIX = 10,
+  MF_SPECIAL_FIM_MIDDLE = 11,
+  MF_SPECIAL_FIM_PADDING = 12,
+  MF_SPECIAL_FIM_REPOSITORY = 13,
+  MF_SPECIAL_FIM_SEPARATOR = 14
 };
 
 /**

@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/capi/call_sequence.h"
+
+#include <minfer/minfer.h>
+
+#include <cstring>
+#include <vector>
+
+namespace capi_test {
+namespace {
+
+class Driver {
+ public:
+  Driver(const std::string& model_path, const uint8_t* data, size_t size)
+      : model_path_(model_path), data_(data), size_(size) {}
+  ~Driver() {
+    // In an order that the bytes choose.
+    for (int i = 0; i < 3; ++i) {
+      switch ((i + Byte()) % 3) {
+        case 0:
+          DestroyAll(&models_, &mf_model_destroy);
+          break;
+        case 1:
+          DestroyAll(&contexts_, &mf_context_destroy);
+          break;
+        default:
+          DestroyAll(&sessions_, &mf_session_destroy);
+      }
+    }
+    DestroyAll(&models_, &mf_model_destroy);
+    DestroyAll(&contexts_, &mf_context_destroy);
+    DestroyAll(&sessions_, &mf_session_destroy);
+    mf_cancel_destroy(cancel_);
+  }
+
+  std::string Run() {
+    Check("mf_cancel_create", mf_cancel_create(&cancel_, &error_));
+    while (size_ > 0 && fault_.empty()) {
+      const uint8_t what = Byte() % 30;
+      if (what < 10) {
+        ModelCalls(what);
+      } else if (what < 15) {
+        ContextCalls(what - 10);
+      } else {
+        SessionCalls(what - 15);
+      }
+    }
+    return fault_;
+  }
+
+ private:
+  uint8_t Byte() {
+    if (size_ == 0) return 0;
+    --size_;
+    return *data_++;
+  }
+  uint32_t Number() {
+    // Edges more often than chance would have them.
+    static constexpr uint32_t kEdges[] = {0,  1,  2,   3,   7,          63,
+                                          64, 65, 263, 264, 0x7FFFFFFF, 0xFFFFFFFF};
+    const uint8_t byte = Byte();
+    return byte < 128 ? kEdges[byte % 12] : byte;
+  }
+  template <typename T>
+  T* Pick(const std::vector<T*>& from) {
+    if (from.empty()) return nullptr;
+    const uint8_t byte = Byte();
+    return byte == 255 ? nullptr : from[byte % from.size()];
+  }
+  template <typename T>
+  static void DestroyAll(std::vector<T*>* all, void (*destroy)(T*)) {
+    for (T* one : *all) destroy(one);
+    all->clear();
+  }
+  template <typename T>
+  void DestroyOne(std::vector<T*>* all, void (*destroy)(T*)) {
+    if (all->empty()) return;
+    const size_t at = Byte() % all->size();
+    destroy((*all)[at]);
+    all->erase(all->begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  void Check(const char* call, mf_status status) {
+    if (std::strcmp(mf_status_name(status), "UNKNOWN") == 0) Fault(call, "a status without a name");
+    if (status == MF_STATUS_INTERNAL) Fault(call, "INTERNAL");
+    if (error_.status != status) Fault(call, "the error has another status");
+    if (status == MF_STATUS_OK) return;
+    if (std::memchr(error_.message, 0, sizeof(error_.message)) == nullptr ||
+        std::memchr(error_.name, 0, sizeof(error_.name)) == nullptr) {
+      Fault(call, "a text without an end");
+    }
+    if (error_.message[0] == '\0') Fault(call, "no message");
+  }
+  void Fault(const char* call, const char* what) {
+    if (fault_.empty()) fault_ = std::string(call) + ": " + what + ": " + error_.message;
+  }
+
+  void ModelCalls(int what) {
+    const mf_model* model = Pick(models_);
+    size_t n = 0;
+    char text[40];
+    mf_token tokens[20];
+    const size_t capacity = Byte() % 20;
+    switch (what) {
+      case 0: {
+        if (models_.size() >= 2) return DestroyOne(&models_, &mf_model_destroy);
+        mf_model_options options = MF_MODEL_OPTIONS_INIT;
+        options.load_mode = static_cast<mf_load_mode>(Byte() % 3);
+        if (Byte() % 8 == 0) options.struct_size = Number();
+        if (Byte() % 8 == 0) options.reserved[0] = Byte();
+        if (Byte() % 4 == 0) options.cancel = cancel_;
+        mf_model* made = nullptr;
+        Check("mf_model_load_path",
+              mf_model_load_path(model_path_.c_str(), Byte() % 4 == 0 ? nullptr : &options, &made,
+                                 &error_));
+        if (made != nullptr) models_.push_back(made);
+        return;
+      }
+      case 1:
+        return DestroyOne(&models_, &mf_model_destroy);
+      case 2: {
+        mf_model_info info = MF_MODEL_INFO_INIT;
+        if (Byte() % 4 == 0) info.struct_size = Number() % (sizeof(info) + 1);
+        return Check("mf_model_describe", mf_model_describe(model, &info, &error_));
+      }
+      case 3:
+        return Check("mf_tokenizer_encode",
+                     mf_tokenizer_encode(model, reinterpret_cast<const char*>(data_), size_ % 50,
+                                         Byte() % 16, tokens, capacity, &n, &error_));
+      case 4:
+        for (mf_token& token : tokens) token = static_cast<mf_token>(Number());
+        return Check("mf_tokenizer_decode", mf_tokenizer_decode(model, tokens, capacity, Byte() % 8,
+                                                                text, capacity, &n, &error_));
+      case 5:
+        return Check("mf_tokenizer_piece",
+                     mf_tokenizer_piece(model, static_cast<mf_token>(Number()), Byte() % 8,
+                                        Byte() % 2 ? text : nullptr, capacity, &n, &error_));
+      case 6: {
+        mf_metadata_value value = MF_METADATA_VALUE_INIT;
+        return Check("mf_metadata_at", mf_metadata_at(model, Number(), &value, &error_));
+      }
+      case 7: {
+        mf_chat_message message = MF_CHAT_MESSAGE_INIT;
+        mf_chat_options options = MF_CHAT_OPTIONS_INIT;
+        message.role = {"user", 4};
+        options.template_text = {reinterpret_cast<const char*>(data_), size_ % 60};
+        options.max_steps = 1000;
+        return Check("mf_chat_render", mf_chat_render(model, &message, Byte() % 2, &options, text,
+                                                      capacity, &n, &error_));
+      }
+      case 8:
+        (void)mf_tokenizer_attributes(model, static_cast<mf_token>(Number()));
+        (void)mf_tokenizer_special(model, static_cast<mf_special>(Number()));
+        (void)mf_model_can(model, static_cast<mf_capability>(Number()));
+        return;
+      default:
+        if (Byte() % 2 == 0) {
+          mf_cancel_request(cancel_);
+        } else {
+          mf_cancel_reset(cancel_);
+        }
+    }
+  }
+
+  void ContextCalls(int what) {
+    mf_context* context = Pick(contexts_);
+    switch (what) {
+      case 0: {
+        if (contexts_.size() >= 3) return DestroyOne(&contexts_, &mf_context_destroy);
+        mf_context_options options = MF_CONTEXT_OPTIONS_INIT;
+        options.n_threads = 1;
+        options.n_ctx = Byte() % 100;
+        if (options.n_ctx == 0) options.n_ctx = 16;
+        options.n_sessions = Byte() % 4;
+        options.n_batch = Byte() % 10;
+        options.n_micro_batch = Byte() % 10;
+        options.kv_type_k = Byte() % 5;
+        options.kv_type_v = Byte() % 5;
+        if (Byte() % 8 == 0) options.budget_bytes = Number();
+        if (Byte() % 4 == 0) options.cancel = cancel_;
+        mf_context* made = nullptr;
+        Check("mf_context_create", mf_context_create(Pick(models_), &options, &made, &error_));
+        if (made != nullptr) contexts_.push_back(made);
+        return;
+      }
+      case 1:
+        return DestroyOne(&contexts_, &mf_context_destroy);
+      case 2: {
+        mf_step_options options = MF_STEP_OPTIONS_INIT;
+        options.time_budget_ns = Number();
+        if (Byte() % 4 == 0) options.cancel = cancel_;
+        mf_step_result result = MF_STEP_RESULT_INIT;
+        return Check("mf_context_step", mf_context_step(context, &options, &result, &error_));
+      }
+      case 3: {
+        mf_memory_use use = MF_MEMORY_USE_INIT;
+        return Check("mf_context_get_memory",
+                     mf_context_get_memory(context, Number(), &use, nullptr, &error_));
+      }
+      default: {
+        mf_context_statistics statistics = MF_CONTEXT_STATISTICS_INIT;
+        size_t n = 0;
+        Check("mf_context_get_kernels", mf_context_get_kernels(context, nullptr, 0, &n, &error_));
+        return Check("mf_context_get_statistics",
+                     mf_context_get_statistics(context, &statistics, &error_));
+      }
+    }
+  }
+
+  void SessionCalls(int what) {
+    mf_session* session = Pick(sessions_);
+    switch (what) {
+      case 0: {
+        if (sessions_.size() >= 6) return DestroyOne(&sessions_, &mf_session_destroy);
+        mf_session* made = nullptr;
+        Check("mf_session_create", mf_session_create(Pick(contexts_), nullptr, &made, &error_));
+        if (made != nullptr) sessions_.push_back(made);
+        return;
+      }
+      case 1:
+        return DestroyOne(&sessions_, &mf_session_destroy);
+      case 2:
+        return Sampling(session);
+      case 3:
+      case 4: {
+        mf_token tokens[16];
+        const size_t n = Byte() % 16;
+        for (mf_token& token : tokens) token = static_cast<mf_token>(Byte());
+        if (n > 0 && Byte() % 8 == 0) tokens[n - 1] = static_cast<mf_token>(Number());
+        return Check("mf_session_feed_tokens", mf_session_feed_tokens(session, tokens, n, &error_));
+      }
+      case 5:
+        return Check("mf_session_feed_text",
+                     mf_session_feed_text(session, reinterpret_cast<const char*>(data_), size_ % 20,
+                                          Byte() % 8, nullptr, &error_));
+      case 6:
+        return Check("mf_session_decode",
+                     mf_session_decode(session, Byte() % 4 == 0 ? cancel_ : nullptr, &error_));
+      case 7: {
+        mf_token token = 0;
+        return Check("mf_session_sample", mf_session_sample(session, &token, &error_));
+      }
+      case 8:
+        return GenerateSome(session);
+      case 9: {
+        mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
+        options.max_tokens = Byte() % 6;
+        return Check("mf_session_start", mf_session_start(session, &options, &error_));
+      }
+      case 10: {
+        mf_token_event event = MF_TOKEN_EVENT_INIT;
+        return Check("mf_session_next", mf_session_next(session, &event, &error_));
+      }
+      case 11:
+        return Check("mf_session_truncate", mf_session_truncate(session, Number(), &error_));
+      case 12: {
+        if (sessions_.size() >= 6) return;
+        mf_session* made = nullptr;
+        Check("mf_session_fork", mf_session_fork(session, &made, &error_));
+        if (made != nullptr) sessions_.push_back(made);
+        return;
+      }
+      case 13:
+        mf_session_cancel(session);
+        return Check("mf_session_stop", mf_session_stop(session, &error_));
+      default:
+        return Look(session);
+    }
+  }
+
+  void Sampling(mf_session* session) {
+    mf_sampling sampling;
+    mf_sampling_init(&sampling, sizeof(sampling));
+    sampling.seed = Byte();
+    sampling.top_k = static_cast<int32_t>(Number());
+    sampling.temperature = static_cast<float>(Byte()) / 64.0F - 0.5F;
+    sampling.mirostat = Byte() % 4;
+    sampling.mirostat_tau = 5.0F;
+    sampling.mirostat_eta = 0.1F;
+    if (Byte() % 8 == 0) sampling.struct_size = Number();
+    Check("mf_session_set_sampling",
+          mf_session_set_sampling(session, Byte() % 4 == 0 ? nullptr : &sampling, &error_));
+  }
+
+  void GenerateSome(mf_session* session) {
+    struct Inside {
+      Driver* driver;
+      mf_session* session;
+    } inside = {this, session};
+    mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
+    options.max_tokens = 1 + Byte() % 5;
+    options.ignore_end = Byte() % 3;
+    mf_generate_result result = MF_GENERATE_RESULT_INIT;
+    Check("mf_session_generate", mf_session_generate(
+                                     session, &options,
+                                     [](void* user_data, const mf_token_event*) -> int32_t {
+                                       auto& in = *static_cast<Inside*>(user_data);
+                                       switch (in.driver->Byte() % 8) {
+                                         case 0:
+                                           return 1;
+                                         case 1:
+                                           throw 1;
+                                         case 2:
+                                           mf_session_cancel(in.session);
+                                           return 0;
+                                         case 3:
+                                           return mf_session_truncate(in.session, 0, nullptr) ==
+                                                          MF_STATUS_FAILED_PRECONDITION
+                                                      ? 0
+                                                      : 1;
+                                         default:
+                                           return 0;
+                                       }
+                                     },
+                                     &inside, &result, &error_));
+  }
+
+  // The numbers of a session always add up.
+  void Look(mf_session* session) {
+    const uint32_t position = mf_session_position(session);
+    size_t n = 0;
+    const mf_status status = mf_session_tokens(session, nullptr, 0, &n, &error_);
+    Check("mf_session_tokens", status);
+    if (status == MF_STATUS_OK && n != position) Fault("mf_session_tokens", "not the position");
+    const float* logits = nullptr;
+    Check("mf_session_logits", mf_session_logits(session, &logits, &n, &error_));
+    mf_token_log_probability top[2];
+    Check("mf_session_top_tokens", mf_session_top_tokens(session, top, 2, &n, &error_));
+    mf_session_statistics statistics = MF_SESSION_STATISTICS_INIT;
+    Check("mf_session_get_statistics", mf_session_get_statistics(session, &statistics, &error_));
+  }
+
+  const std::string model_path_;
+  const uint8_t* data_;
+  size_t size_;
+  mf_error error_ = {};
+  mf_cancel* cancel_ = nullptr;
+  std::vector<mf_model*> models_;
+  std::vector<mf_context*> contexts_;
+  std::vector<mf_session*> sessions_;
+  std::string fault_;
+};
+
+}  // namespace
+
+std::string RunCallSequence(const std::string& model_path, const uint8_t* data, size_t size) {
+  return Driver(model_path, data, size).Run();
+}
+
+}  // namespace capi_test
