@@ -175,14 +175,18 @@ bool Context::IsCancelled(const Session& session) const {
          IsSet(cancel_) || shutdown_.load(std::memory_order_relaxed);
 }
 
+// A thread that does not come in time, because its callback is slow, is not waited for again until
+// it has come back: it delays its own session only.
 void Context::WaitForStragglers(std::unique_lock<std::mutex>* lock) {
   const auto deadline = std::chrono::steady_clock::now() + kStragglerWait;
-  auto all_here = [this] {
-    return std::none_of(sessions_.begin(), sessions_.end(), [](const Session* session) {
-      return session != nullptr && session->generating_ && !session->submitted_;
-    });
+  auto is_awaited = [](const Session* session) {
+    return session != nullptr && session->generating_ && !session->submitted_ && !session->late_;
   };
-  changed_.wait_until(*lock, deadline, all_here);
+  auto all_here = [&] { return std::none_of(sessions_.begin(), sessions_.end(), is_awaited); };
+  if (changed_.wait_until(*lock, deadline, all_here)) return;
+  for (Session* session : sessions_) {
+    if (is_awaited(session)) session->late_ = true;
+  }
 }
 
 void Context::LeadOneStep(std::unique_lock<std::mutex>* lock) {
@@ -204,6 +208,7 @@ Status Context::RunPending(Session* session, const std::atomic<bool>* cancel) {
   MF_RETURN_IF_ERROR(CheckUsable());
   session->call_cancel_ = cancel;
   session->submitted_ = true;
+  session->late_ = false;
   session->done_ = false;
   session->outcome_ = OkStatus();
   ++active_calls_;
@@ -274,15 +279,12 @@ ContextStatistics Context::statistics() const {
     statistics.n_kv_pages += static_cast<uint64_t>(pool.total() - 1);
     statistics.n_kv_pages_used += static_cast<uint64_t>(pool.total() - 1 - pool.available());
   }
-  // The backend belongs to the thread that leads.
-  if (!leading_) statistics.backend = backend_->statistics();
   return statistics;
 }
 
 std::vector<KernelReport> Context::kernel_report() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (leading_) return {};
-  return backend_->kernel_report();
+  return kernel_report_;
 }
 
 }  // namespace minfer

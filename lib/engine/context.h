@@ -111,7 +111,10 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<bool> shutdown_{false};
   int32_t active_calls_ = 0;
   int32_t next_slot_ = 0;  // where the next step begins to look, for fairness
+  // The backend belongs to the thread that leads: others see what it had done after the last
+  // micro-batch.
   ContextStatistics statistics_;
+  std::vector<KernelReport> kernel_report_;
 };
 
 }  // namespace minfer

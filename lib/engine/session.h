@@ -151,6 +151,7 @@ class Session {
   bool done_ = false;
   bool in_step_ = false;     // a step is working on it
   bool generating_ = false;  // inside Generate, between two tokens
+  bool late_ = false;        // a leader has waited for it in vain
   bool stepped_ = false;     // has had its decode row in this step
   int64_t reserved_rows_ = 0;
   Status outcome_;

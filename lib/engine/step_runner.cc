@@ -186,6 +186,8 @@ Status StepRunner::RunMicroBatch(std::unique_lock<std::mutex>* lock) {
   lock->lock();
   context_->statistics_.step_time_ns += Nanoseconds(std::chrono::steady_clock::now() - start);
   ++context_->statistics_.n_steps;
+  context_->statistics_.backend = context_->backend_->statistics();
+  context_->kernel_report_ = context_->backend_->kernel_report();
   return status;
 }
 
