@@ -23,6 +23,16 @@ constexpr int64_t kMaxTileRows = 128;
 
 uint64_t Align64(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// The next node that reads a computed value, or nullptr.
+const Node* FirstReader(const Graph& graph, ValueId value) {
+  for (size_t i = static_cast<size_t>(graph.value(value).producer) + 1; i < graph.nodes.size();
+       ++i) {
+    const std::vector<ValueId>& inputs = graph.nodes[i].inputs;
+    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) return &graph.nodes[i];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 kernels::ActivationFormat CpuBackend::FormatFor(ElementType type) const {
@@ -44,7 +54,7 @@ uint64_t CpuBackend::ActivationScratch(const Graph& graph, const Node& node) con
   const ValueShape& shape = graph.value(node.inputs[0]).shape;
   uint64_t most = 0;
   for (WeightId id : node.weights) {
-    if (id == kNoId || graph.weight(id).ne1 == 1) continue;
+    if (id == kNoId) continue;
     const kernels::ActivationFormat format = FormatFor(graph.weight(id).type);
     if (format == kernels::ActivationFormat::kF32) continue;
     const uint64_t row = kernels_->matmul->activation_row_bytes(format, shape.cols);
@@ -195,11 +205,17 @@ Status CpuBackend::ExecuteMatMul(const NodeCall& call) {
   return RunProducts(call, Floats(call.inputs[0]), {&product, 1});
 }
 
+// Only for products that no pass takes into a group, so that fused and unfused graphs make the same
+// choice: those that nobody but the host reads (the logits), and those of long rows that are added
+// to the residual stream.
 bool CpuBackend::UsesResidual(const Graph& graph, const Node& node) const {
   const WeightInfo& info = graph.weight(node.weights[0]);
-  return options_.residual_activations &&
-         (graph.value(node.outputs[0]).is_output || info.ne0 > info.ne1) &&
-         FormatFor(info.type) != kernels::ActivationFormat::kF32;
+  if (!options_.residual_activations || FormatFor(info.type) == kernels::ActivationFormat::kF32) {
+    return false;
+  }
+  const Node* reader = FirstReader(graph, node.outputs[0]);
+  if (reader == nullptr) return graph.value(node.outputs[0]).is_output;
+  return info.ne0 > info.ne1 && reader->op == OpKind::kAdd;
 }
 
 // Twice the 8-bit rows, the residuals in between as floats, and a tile of the second product for

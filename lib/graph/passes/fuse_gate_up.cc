@@ -16,6 +16,9 @@ Status FuseGateUp(Graph* graph) {
     const Node& gate_node = graph->nodes[static_cast<size_t>(gate)];
     const Node& up_node = graph->nodes[static_cast<size_t>(up)];
     if (gate_node.inputs[0] != up_node.inputs[0]) continue;
+    // One operation reads the activations in one format, which follows the type.
+    if (graph->weight(gate_node.weights[0]).type != graph->weight(up_node.weights[0]).type)
+      continue;
     node.op = OpKind::kGatedMatMul;
     node.inputs = gate_node.inputs;
     node.weights = {gate_node.weights[0], up_node.weights[0]};

@@ -11,7 +11,7 @@ namespace minfer {
 
 // kMatMul (and kAddBias) of one input into Q, K and V -> one kMatMulGroup.
 Status FuseQkv(Graph* graph);
-// kMatMul twice and kGatedAct -> kGatedMatMul.
+// kMatMul twice, with weights of one type, and kGatedAct -> kGatedMatMul.
 Status FuseGateUp(Graph* graph);
 // kRope of K, only used by kKvStore -> kRopeKvStore.
 Status FuseRopeStore(Graph* graph);

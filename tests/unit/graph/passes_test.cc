@@ -169,6 +169,27 @@ TEST_CASE("FuseGateUp: one value used as gate and up is left alone", "[graph]") 
   CHECK(Count(*graph, OpKind::kGatedAct) == 1);
 }
 
+TEST_CASE("FuseGateUp: gate and up of different types are left alone", "[graph]") {
+  WeightInfo gate;
+  gate.name = "gate";
+  gate.type = ElementType::kQ4_0;
+  gate.ne0 = gate.ne1 = 32;
+  WeightInfo up = gate;
+  up.name = "up";
+  up.type = ElementType::kQ8_0;
+  for (const bool same : {false, true}) {
+    const std::vector<WeightInfo> weights = {gate, same ? gate : up};
+    GraphBuilder b({}, &weights);
+    const ValueId x = b.Input("x", DataType::kF32, {2, 32});
+    const ValueId a = b.MatMul("a", x, 0);
+    b.MarkOutput(b.GatedAct("act", a, b.MatMul("b", x, 1), Activation::kSilu));
+    StatusOr<Graph> graph = b.Finish();
+    MF_REQUIRE_OK(graph);
+    MF_REQUIRE_OK(RunPasses(&*graph));
+    CHECK(Count(*graph, OpKind::kGatedMatMul) == (same ? 1 : 0));
+  }
+}
+
 TEST_CASE("RunPasses: fusing a fused graph changes nothing", "[graph]") {
   const testing::TinyTransformer model({});
   GraphParams params = Unfused();
