@@ -118,6 +118,28 @@ std::vector<TinyOptions> TinyVariants() {
   return variants;
 }
 
+// The same kinds of layer with the matrices stored in other types, V and down in one of their own.
+std::vector<TinyOptions> StoredVariants() {
+  using Types = std::pair<ElementType, ElementType>;
+  std::vector<TinyOptions> variants;
+  for (const auto& [type, value_type] :
+       {Types(ElementType::kF16, ElementType::kBF16), Types(ElementType::kQ8_0, ElementType::kQ4_0),
+        Types(ElementType::kQ4_1, ElementType::kQ4_1),
+        Types(ElementType::kQ4_K, ElementType::kQ6_K),
+        Types(ElementType::kQ4_K, ElementType::kQ8_0)}) {
+    TinyOptions options;
+    options.type = type;
+    options.value_type = value_type;
+    options.bias = type == ElementType::kQ8_0;
+    options.n_layers = 1;
+    options.n_embd = options.n_ff = 256;
+    options.head_dim = options.head_dim_v = 64;
+    options.rope_dim = 64;
+    variants.push_back(options);
+  }
+  return variants;
+}
+
 std::string Names(const std::vector<Factory>& factories) {
   std::string names;
   for (const Factory& factory : factories) names += (names.empty() ? "" : " + ") + factory.name;
@@ -128,7 +150,9 @@ std::string Names(const std::vector<Factory>& factories) {
 
 Faults CheckFusion(const Factory& factory) {
   Faults faults;
-  for (const TinyOptions& options : TinyVariants()) {
+  std::vector<TinyOptions> variants = TinyVariants();
+  for (const TinyOptions& options : StoredVariants()) variants.push_back(options);
+  for (const TinyOptions& options : variants) {
     const TinyTransformer tiny(options);
     const ModelData model = TinyData(tiny, KvFormat::kF16);
     CompareAll(factory.name + ": fused against unfused",

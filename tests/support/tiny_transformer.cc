@@ -85,13 +85,13 @@ TinyTransformer::TinyTransformer(const TinyOptions& options) : options_(options)
   const int64_t n_k = static_cast<int64_t>(options.n_kv_heads) * options.head_dim;
   const int64_t n_v = static_cast<int64_t>(options.n_kv_heads) * options.head_dim_v;
   const int64_t n_out = static_cast<int64_t>(options.n_heads) * options.head_dim_v;
-  AddWeight("token_embd", n_embd, options.n_vocab);
+  AddMatrix("token_embd", options.type, n_embd, options.n_vocab);
   for (int32_t layer = 0; layer < options.n_layers; ++layer) {
     const std::string prefix = LayerName(layer) + ".";
     AddWeight(prefix + "attn_norm", n_embd, 1);
-    AddWeight(prefix + "attn_q", n_embd, n_q);
-    AddWeight(prefix + "attn_k", n_embd, n_k);
-    AddWeight(prefix + "attn_v", n_embd, n_v);
+    AddMatrix(prefix + "attn_q", options.type, n_embd, n_q);
+    AddMatrix(prefix + "attn_k", options.type, n_embd, n_k);
+    AddMatrix(prefix + "attn_v", options.value_type, n_embd, n_v);
     if (options.bias) {
       AddWeight(prefix + "attn_q_bias", n_q, 1);
       AddWeight(prefix + "attn_k_bias", n_k, 1);
@@ -101,11 +101,11 @@ TinyTransformer::TinyTransformer(const TinyOptions& options) : options_(options)
       AddWeight(prefix + "attn_q_norm", options.head_dim, 1);
       AddWeight(prefix + "attn_k_norm", options.head_dim, 1);
     }
-    AddWeight(prefix + "attn_out", n_out, n_embd);
+    AddMatrix(prefix + "attn_out", options.type, n_out, n_embd);
     AddWeight(prefix + "ffn_norm", n_embd, 1);
-    AddWeight(prefix + "ffn_gate", n_embd, options.n_ff);
-    AddWeight(prefix + "ffn_up", n_embd, options.n_ff);
-    AddWeight(prefix + "ffn_down", options.n_ff, n_embd);
+    AddMatrix(prefix + "ffn_gate", options.type, n_embd, options.n_ff);
+    AddMatrix(prefix + "ffn_up", options.type, n_embd, options.n_ff);
+    AddMatrix(prefix + "ffn_down", options.value_type, options.n_ff, n_embd);
   }
   AddWeight("output_norm", n_embd, 1);
 }
@@ -150,11 +150,19 @@ std::vector<RopeConfig> TinyTransformer::rope_configs() const {
 }
 
 void TinyTransformer::AddWeight(const std::string& name, int64_t ne0, int64_t ne1) {
+  AddMatrix(name, ElementType::kF32, ne0, ne1);
+}
+
+void TinyTransformer::AddMatrix(const std::string& name, ElementType type, int64_t ne0,
+                                int64_t ne1) {
+  const ElementTraits& traits = *FindElementTraits(type);
   WeightInfo info;
   info.name = name;
+  info.type = type;
   info.ne0 = ne0;
   info.ne1 = ne1;
-  info.bytes = static_cast<uint64_t>(ne0 * ne1) * 4;
+  info.bytes = static_cast<uint64_t>(ne0 / traits.block_elements * ne1) *
+               static_cast<uint64_t>(traits.block_bytes);
   weights_.push_back(info);
 }
 

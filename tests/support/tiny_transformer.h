@@ -28,6 +28,8 @@ struct TinyOptions {
   bool qk_norm = false;  // between product and rotation
   RopeStyle rope_style = RopeStyle::kNorm;
   Activation activation = Activation::kSilu;
+  ElementType type = ElementType::kF32;        // of the matrices; sizes must be whole blocks
+  ElementType value_type = ElementType::kF32;  // of V and the down projection
 };
 
 // The weight table and the graphs of one tiny model. The graphs point at `weights`.
@@ -48,6 +50,7 @@ class TinyTransformer {
 
  private:
   void AddWeight(const std::string& name, int64_t ne0, int64_t ne1);
+  void AddMatrix(const std::string& name, ElementType type, int64_t ne0, int64_t ne1);
 
   TinyOptions options_;
   std::vector<WeightInfo> weights_;
