@@ -217,6 +217,7 @@ StatusOr<Value> Signed(Runtime& rt, bool negative, const Value& value) {
 }
 
 StatusOr<bool> CompareWith(Runtime& rt, Operator op, const Value& a, const Value& b) {
+  if (op != Operator::kIn && op != Operator::kNotIn) MF_RETURN_IF_ERROR(rt.StepCompare(a, b));
   switch (op) {
     case Operator::kEqual:
       return Equals(a, b);
@@ -252,12 +253,15 @@ StatusOr<bool> Contains(Runtime& rt, const Value& container, const Value& item) 
       return TemplateError(
           StrCat("'in <string>' requires string as left operand, not ", TypeName(item)));
     }
-    MF_RETURN_IF_ERROR(rt.StepBytes(container.str().size()));
+    MF_RETURN_IF_ERROR(rt.StepFind(container.str().size(), item.str().size()));
     return container.str().find(item.str()) != std::string::npos;
   }
-  if (container.is(Kind::kDict)) return container.dict().Find(item) != nullptr;
+  if (container.is(Kind::kDict)) {
+    MF_RETURN_IF_ERROR(rt.Step(item.weight()));
+    return container.dict().Find(item) != nullptr;
+  }
   if (container.is_list()) {
-    MF_RETURN_IF_ERROR(rt.Step(container.items().size()));
+    MF_RETURN_IF_ERROR(rt.StepSearch(container, item));
     const auto& items = container.items();
     return std::any_of(items.begin(), items.end(),
                        [&](const Value& other) { return Equals(other, item); });

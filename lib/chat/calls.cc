@@ -49,6 +49,7 @@ StatusOr<Value> Interpreter::Call(const Value& callee, CallArguments args) {
     case Kind::kFunction:
       return callee.function()->function(rt_, Value::None(), args);
     case Kind::kMethod:
+      MF_RETURN_IF_ERROR(StepInput(rt_, callee.method().self));
       return callee.method().def->function(rt_, callee.method().self, args);
     case Kind::kMacro:
       return CallMacro(callee.macro(), std::move(args));
@@ -78,6 +79,7 @@ StatusOr<Value> Interpreter::CallMacro(const MacroObject& macro, CallArguments a
 
 Status Interpreter::BindParameters(const Stmt& macro, CallArguments* args, Scope* scope) {
   const size_t count = macro.parameters.size();
+  MF_RETURN_IF_ERROR(rt_.Step(count * args->named.size() / 16));
   for (size_t i = 0; i < count; ++i) {
     const Parameter& parameter = macro.parameters[i];
     const std::string& name = program_.names[parameter.name];

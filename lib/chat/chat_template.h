@@ -36,7 +36,8 @@ struct RenderedSegment {
 
 struct RenderedText {
   std::string text;
-  std::vector<RenderedSegment> segments;  // ascending, covering the text; neighbours differ in origin
+  std::vector<RenderedSegment>
+      segments;  // ascending, covering the text; neighbours differ in origin
 };
 
 class ChatTemplate {

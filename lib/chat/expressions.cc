@@ -231,6 +231,7 @@ StatusOr<Value> Interpreter::ApplyBuiltin(const Suffix& suffix, const Value& val
   }
   CallArguments args;
   MF_RETURN_IF_ERROR(EvalArguments(*suffix.arguments, &args));
+  MF_RETURN_IF_ERROR(StepInput(rt_, value));
   MF_ASSIGN_OR_RETURN(Value result, suffix.def->function(rt_, value, args));
   if (suffix.kind == SuffixKind::kTestNot) return Value::Bool(!IsTrue(result));
   return result;

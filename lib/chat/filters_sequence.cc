@@ -42,9 +42,9 @@ StatusOr<std::vector<Keyed>> WithKeys(Runtime& rt, std::vector<Value> items, con
 Status SortKeyed(Runtime& rt, bool reverse, std::vector<Keyed>* items) {
   Status problem;
   const auto less = [&](const Keyed& a, const Keyed& b) {
+    if (problem.ok()) problem = rt.StepCompare(a.key, b.key);
     if (!problem.ok()) return false;
     StatusOr<int> order = Compare(reverse ? b.key : a.key, reverse ? a.key : b.key, "<");
-    if (order.ok()) problem = rt.Step();
     if (!order.ok()) problem = std::move(order).status();
     return problem.ok() && *order == -1;
   };
@@ -132,7 +132,7 @@ StatusOr<Value> FilterUnique(Runtime& rt, const Value& self, const CallArguments
                       WithKeys(rt, std::move(items), a[1], BoolArgument(a[0], false)));
   std::vector<Keyed> kept;
   for (Keyed& entry : keyed) {
-    MF_RETURN_IF_ERROR(rt.Step(kept.size()));
+    MF_RETURN_IF_ERROR(rt.Step(kept.size() * entry.key.weight()));
     const bool known = std::any_of(
         kept.begin(), kept.end(), [&](const Keyed& other) { return Equals(other.key, entry.key); });
     if (!known) kept.push_back(std::move(entry));
@@ -150,6 +150,7 @@ StatusOr<Value> FilterExtreme(Runtime& rt, const Value& self, const CallArgument
   if (keyed.empty()) return rt.make.Undefined("no aggregated item, sequence was empty", "min");
   const Keyed* best = &keyed[0];
   for (const Keyed& entry : keyed) {
+    MF_RETURN_IF_ERROR(rt.StepCompare(entry.key, best->key));
     MF_ASSIGN_OR_RETURN(const int order, Compare(entry.key, best->key, "<"));
     if (order == kSign) best = &entry;
   }
@@ -219,6 +220,7 @@ StatusOr<Value> FilterGroupBy(Runtime& rt, const Value& self, const CallArgument
     std::vector<Value> members;
     const size_t first = i;
     for (; i < keyed.size() && Equals(keyed[i].key, keyed[first].key); ++i) {
+      MF_RETURN_IF_ERROR(rt.StepCompare(keyed[i].key, keyed[first].key));
       members.push_back(keyed[i].item);
     }
     // The group's name is as the first member writes it.

@@ -238,6 +238,7 @@ StatusOr<Value> BraceFormatter::First(std::string_view name) {
     return TemplateError(
         StrCat("replacement index ", index, " out of range for positional args tuple"));
   }
+  MF_RETURN_IF_ERROR(rt_.Step(args_.named.size() / 16));
   for (const auto& [key, value] : args_.named) {
     if (key == name) return value;
   }
@@ -358,6 +359,7 @@ StatusOr<Value> FormatBracesMap(Runtime& rt, const Value& self, const CallArgume
   MF_RETURN_IF_ERROR(args.Bind("format_map", {"mapping"}, 1, a));
   if (!a[0]->is(Kind::kDict)) return TemplateError("format_map() needs a mapping");
   CallArguments named;
+  MF_RETURN_IF_ERROR(rt.Step(a[0]->dict().entries.size()));
   for (const auto& [key, value] : a[0]->dict().entries) {
     if (key.is(Kind::kString)) named.named.emplace_back(key.str(), value);
   }

@@ -64,7 +64,9 @@ std::string IntegerDigits(const Value& value, const FormatSpec& spec) {
   char buffer[72];
   const auto result = std::to_chars(buffer, buffer + sizeof(buffer), magnitude, base);
   std::string digits(buffer, result.ptr);
-  if (spec.alternate && base != 10) digits.insert(0, base == 16 ? "0x" : base == 8 ? "0o" : "0b");
+  if (spec.alternate && base != 10) {
+    digits = StrCat(std::string_view(base == 16 ? "0x" : base == 8 ? "0o" : "0b"), digits);
+  }
   if (spec.type == 'X') Uppercase(&digits);
   return digits;
 }

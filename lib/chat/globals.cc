@@ -88,6 +88,7 @@ StatusOr<Value> GlobalNamespace(Runtime& rt, const Value&, const CallArguments& 
   std::vector<std::pair<std::string, Value>> attributes;
   for (auto& [key, value] : entries) {
     if (!key.is(Kind::kString)) continue;
+    MF_RETURN_IF_ERROR(rt.Step(1 + attributes.size() / 16));
     const auto same = [&key = key](const auto& known) { return known.first == key.str(); };
     const auto known = std::find_if(attributes.begin(), attributes.end(), same);
     if (known != attributes.end()) {

@@ -18,6 +18,9 @@ namespace {
 // A captured scope stays until the end; its size is bounded by the names of the template.
 constexpr size_t kCapturedScopeBytes = 512;
 
+// Scopes up to this size are searched name by name.
+constexpr size_t kSmallScope = 16;
+
 std::string_view KeywordOf(StmtKind kind) {
   constexpr std::string_view kKeywords[] = {"text",       "print", "if",      "for",    "set",
                                             "set",        "macro", "call",    "filter", "with",
@@ -28,6 +31,10 @@ std::string_view KeywordOf(StmtKind kind) {
 }  // namespace
 
 const Value* Scope::Find(NameId name) const {
+  if (!places.empty()) {
+    const auto it = places.find(name);
+    return it == places.end() ? nullptr : &values[it->second].second;
+  }
   for (const auto& [id, value] : values) {
     if (id == name) return &value;
   }
@@ -35,23 +42,47 @@ const Value* Scope::Find(NameId name) const {
 }
 
 void Scope::Set(NameId name, Value value) {
-  for (auto& [id, known] : values) {
-    if (id == name) {
-      known = std::move(value);
-      return;
-    }
+  if (const Value* known = Find(name); known != nullptr) {
+    *const_cast<Value*>(known) = std::move(value);
+    return;
   }
   values.emplace_back(name, std::move(value));
+  if (values.size() <= kSmallScope) return;
+  for (size_t i = places.empty() ? 0 : values.size() - 1; i < values.size(); ++i) {
+    places.emplace(values[i].first, static_cast<uint32_t>(i));
+  }
+}
+
+void Scope::Clear() {
+  values.clear();
+  places.clear();
+}
+
+void ScopeList::Push(std::unique_ptr<Scope> scope) noexcept {
+  scope->next_ = std::move(head_);
+  head_ = std::move(scope);
+}
+
+std::unique_ptr<Scope> ScopeList::Pop() noexcept {
+  std::unique_ptr<Scope> scope = std::move(head_);
+  if (scope != nullptr) head_ = std::move(scope->next_);
+  return scope;
+}
+
+void ScopeList::ClearAll() noexcept {
+  for (Scope* scope = head_.get(); scope != nullptr; scope = scope->next_.get()) scope->Clear();
+}
+
+ScopeList::~ScopeList() {
+  // One by one: a chain of destructors would take as much stack as the list is long.
+  while (Pop() != nullptr) {
+  }
 }
 
 Interpreter::Block::Block(Interpreter* interpreter, Scope* parent)
     : interpreter_(interpreter), outer_(interpreter->scope_) {
-  if (interpreter_->spare_.empty()) {
-    scope_ = std::make_unique<Scope>();
-  } else {
-    scope_ = std::move(interpreter_->spare_.back());
-    interpreter_->spare_.pop_back();
-  }
+  scope_ = interpreter_->spare_.Pop();
+  if (scope_ == nullptr) scope_ = std::make_unique<Scope>();
   scope_->parent = parent;
   interpreter_->scope_ = scope_.get();
 }
@@ -59,11 +90,11 @@ Interpreter::Block::Block(Interpreter* interpreter, Scope* parent)
 Interpreter::Block::~Block() {
   interpreter_->scope_ = outer_;
   if (scope_->captured) {
-    interpreter_->retained_.push_back(std::move(scope_));
+    interpreter_->retained_.Push(std::move(scope_));
     return;
   }
-  scope_->values.clear();
-  interpreter_->spare_.push_back(std::move(scope_));
+  scope_->Clear();
+  interpreter_->spare_.Push(std::move(scope_));
 }
 
 Interpreter::Capture::Capture(Interpreter* interpreter)
@@ -91,7 +122,7 @@ Interpreter::Interpreter(const Program& program, const RenderOptions& options)
 Interpreter::~Interpreter() {
   // Namespaces and the scopes of macros may refer to each other in circles.
   for (const Value& value : rt_.namespaces) value.name_space().attributes.clear();
-  for (const auto& scope : retained_) scope->values.clear();
+  retained_.ClearAll();
 }
 
 StatusOr<Text> Interpreter::Run(const Variables& variables) {
@@ -325,6 +356,7 @@ Status Interpreter::Assign(const Target& target, const Value& value) {
         .WithName(program_.names[target.name]);
   }
   auto& attributes = object->name_space().attributes;
+  MF_RETURN_IF_ERROR(rt_.Step(attributes.size() / 16));
   for (auto& [name, known] : attributes) {
     if (name != target.attribute) continue;
     known = value;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash_map.h"
 #include "base/status.h"
 #include "chat/ast.h"
 #include "chat/runtime.h"
@@ -21,14 +22,36 @@ namespace minfer::chat {
 
 using Variables = std::vector<std::pair<std::string, Value>>;
 
-// The names of one block. Blocks are few and small, so a search is a walk.
+// The names of one block.
 struct Scope {
   Scope* parent = nullptr;
   std::vector<std::pair<NameId, Value>> values;
+  HashMap<NameId, uint32_t> places;  // of a large scope
   bool captured = false;  // a macro was defined here or below: kept until the render ends
 
   const Value* Find(NameId name) const;
   void Set(NameId name, Value value);
+  void Clear();
+
+ private:
+  friend class ScopeList;
+  std::unique_ptr<Scope> next_;  // of the list that owns it
+};
+
+// Owns scopes. Adding one takes no memory, so a scope can be put away while an exception passes.
+class ScopeList {
+ public:
+  ScopeList() = default;
+  ~ScopeList();
+  ScopeList(const ScopeList&) = delete;
+  ScopeList& operator=(const ScopeList&) = delete;
+
+  void Push(std::unique_ptr<Scope> scope) noexcept;
+  std::unique_ptr<Scope> Pop() noexcept;  // null when there is none
+  void ClearAll() noexcept;
+
+ private:
+  std::unique_ptr<Scope> head_;
 };
 
 class Interpreter {
@@ -139,8 +162,8 @@ class Interpreter {
   Runtime rt_;
   StackGuard guard_;
   std::vector<Value> globals_;  // by NameId: the caller's variables, then the language's functions
-  std::vector<std::unique_ptr<Scope>> retained_;
-  std::vector<std::unique_ptr<Scope>> spare_;
+  ScopeList retained_;
+  ScopeList spare_;
   Scope* scope_ = nullptr;
   TextBuilder* out_ = nullptr;
   int recursion_ = 0;

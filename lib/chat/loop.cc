@@ -18,6 +18,7 @@ StatusOr<Value> LoopCycle(Runtime&, const Value& self, const CallArguments& args
 StatusOr<Value> LoopChanged(Runtime& rt, const Value& self, const CallArguments& args) {
   MF_ASSIGN_OR_RETURN(Value now, rt.make.Sequence(args.positional, SequenceKind::kTuple));
   LoopObject& loop = self.loop();
+  MF_RETURN_IF_ERROR(rt.StepCompare(loop.changed, now));
   const bool changed = loop.changed.is(Kind::kUndefined) || !Equals(loop.changed, now);
   if (changed) loop.changed = std::move(now);
   return Value::Bool(changed);

@@ -47,6 +47,7 @@ StatusOr<Value> MethodFind(Runtime& rt, const Value& self, const CallArguments& 
   MF_RETURN_IF_ERROR(args.Bind("find", {"sub", "start", "end"}, 1, a));
   MF_RETURN_IF_ERROR(NeedString(*a[0]));
   const std::string& text = self.str();
+  MF_RETURN_IF_ERROR(rt.StepFind(text.size(), a[0]->str().size()));
   MF_ASSIGN_OR_RETURN(const Window window, WindowOf(rt, text, a[1], a[2]));
   const std::string_view part =
       std::string_view(text).substr(window.begin, window.end - window.begin);
@@ -66,6 +67,7 @@ StatusOr<Value> MethodCount(Runtime& rt, const Value& self, const CallArguments&
   MF_RETURN_IF_ERROR(args.Bind("count", {"sub", "start", "end"}, 1, a));
   MF_RETURN_IF_ERROR(NeedString(*a[0]));
   const std::string& wanted = a[0]->str();
+  MF_RETURN_IF_ERROR(rt.StepFind(self.str().size(), wanted.size()));
   MF_ASSIGN_OR_RETURN(const Window window, WindowOf(rt, self.str(), a[1], a[2]));
   const std::string_view part =
       std::string_view(self.str()).substr(window.begin, window.end - window.begin);
@@ -168,7 +170,7 @@ StatusOr<Value> ListCount(Runtime& rt, const Value& self, const CallArguments& a
   const Value* a[1];
   MF_RETURN_IF_ERROR(args.Bind("count", {"value"}, 1, a));
   const auto& items = self.items();
-  MF_RETURN_IF_ERROR(rt.Step(items.size()));
+  MF_RETURN_IF_ERROR(rt.StepSearch(self, *a[0]));
   return Value::Int(std::count_if(items.begin(), items.end(),
                                   [&](const Value& item) { return Equals(item, *a[0]); }));
 }
@@ -177,7 +179,7 @@ StatusOr<Value> ListIndex(Runtime& rt, const Value& self, const CallArguments& a
   const Value* a[3];
   MF_RETURN_IF_ERROR(args.Bind("index", {"value", "start", "stop"}, 1, a));
   const int64_t length = static_cast<int64_t>(self.items().size());
-  MF_RETURN_IF_ERROR(rt.Step(self.items().size()));
+  MF_RETURN_IF_ERROR(rt.StepSearch(self, *a[0]));
   MF_ASSIGN_OR_RETURN(int64_t begin, IntArgument(a[1], 0));
   MF_ASSIGN_OR_RETURN(int64_t end, IntArgument(a[2], length));
   if (begin < 0) begin = std::max<int64_t>(begin + length, 0);
@@ -190,9 +192,10 @@ StatusOr<Value> ListIndex(Runtime& rt, const Value& self, const CallArguments& a
 
 StatusOr<Value> CopySelf(Runtime&, const Value& self, const CallArguments&) { return self; }
 
-StatusOr<Value> DictGet(Runtime&, const Value& self, const CallArguments& args) {
+StatusOr<Value> DictGet(Runtime& rt, const Value& self, const CallArguments& args) {
   const Value* a[2];
   MF_RETURN_IF_ERROR(args.Bind("get", {"key", "default"}, 1, a));
+  MF_RETURN_IF_ERROR(rt.Step(a[0]->weight()));
   if (const Value* value = self.dict().Find(*a[0]); value != nullptr) return *value;
   return a[1] != nullptr ? *a[1] : Value::None();
 }

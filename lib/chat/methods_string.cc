@@ -126,7 +126,7 @@ StatusOr<Value> MethodSplit(Runtime& rt, const Value& self, const CallArguments&
   MF_ASSIGN_OR_RETURN(const std::string* separator, StringArgument(a[0]));
   MF_ASSIGN_OR_RETURN(const int64_t limit, IntArgument(a[1], -1));
   const std::string& text = self.str();
-  MF_RETURN_IF_ERROR(rt.StepBytes(text.size()));
+  MF_RETURN_IF_ERROR(rt.StepFind(text.size(), separator != nullptr ? separator->size() : 1));
   if (separator != nullptr && separator->empty()) return TemplateError("empty separator");
   const std::vector<Piece> pieces = separator != nullptr
                                         ? SplitAt(text, *separator, limit, kFromRight)
@@ -162,6 +162,7 @@ StatusOr<Value> MethodPartition(Runtime& rt, const Value& self, const CallArgume
   MF_ASSIGN_OR_RETURN(const std::string* separator, StringArgument(a[0]));
   if (separator == nullptr || separator->empty()) return TemplateError("empty separator");
   const std::string& text = self.str();
+  MF_RETURN_IF_ERROR(rt.StepFind(text.size(), separator->size()));
   const size_t found = kFromRight ? text.rfind(*separator) : text.find(*separator);
   size_t cuts[2];
   if (found == std::string::npos) {

@@ -32,6 +32,9 @@ StatusOr<Value> GetSlice(Runtime& rt, const Value& object, const Value& begin, c
 StatusOr<std::vector<Value>> Iterate(Runtime& rt, const Value& value);
 StatusOr<size_t> Length(const Value& value);
 
+// The steps of a filter, test or method that reads the whole of a text.
+Status StepInput(Runtime& rt, const Value& self);
+
 // loop.index and its like; undefined where there is no such name.
 StatusOr<Value> LoopAttribute(Runtime& rt, const Value& loop, std::string_view name);
 

@@ -106,7 +106,7 @@ std::string FloatRepr(double value) {
     out += digits[0];
     if (count > 1) out += StrCat(".", digits.substr(1));
     out += StrCat("e", exponent < 0 ? "-" : "+", std::abs(exponent) < 10 ? "0" : "",
-              std::abs(exponent));
+                  std::abs(exponent));
   } else if (exponent < 0) {
     out += StrCat("0.", std::string(-exponent - 1, '0'), digits);
   } else if (count <= exponent + 1) {

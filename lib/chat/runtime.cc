@@ -52,7 +52,10 @@ StatusOr<Value> Runtime::NewString(std::string bytes, bool from_content) {
 }
 
 StatusOr<Text> Runtime::Str(const Value& value) {
-  if (value.is(Kind::kString)) return value.text();
+  if (value.is(Kind::kString)) {
+    MF_RETURN_IF_ERROR(StepBytes(value.text().size()));
+    return value.text();
+  }
   TextBuilder out = NewText();
   AppendStr(value, &out);
   return FinishText(std::move(out));

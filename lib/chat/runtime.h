@@ -27,6 +27,17 @@ class Runtime {
     steps += count;
     return steps <= options.limits.max_steps ? OkStatus() : StepsExceeded();
   }
+  // The steps of comparing two values: the walk ends with the smaller.
+  Status StepCompare(const Value& a, const Value& b) {
+    return Step(a.weight() < b.weight() ? a.weight() : b.weight());
+  }
+  // The steps of comparing a value with each item of a list.
+  Status StepSearch(const Value& list, const Value& wanted) {
+    const uint64_t each = wanted.weight() * list.items().size();
+    return Step(1 + (each < list.weight() ? each : list.weight()));
+  }
+  // The steps of looking for a text in another, where each place may match for long.
+  Status StepFind(size_t text, size_t wanted) { return Step((text / 64 + 1) * (wanted / 64 + 1)); }
   // The steps that building this much text costs.
   Status StepBytes(size_t bytes) { return Step(bytes / 256); }
 

@@ -93,7 +93,7 @@ StatusOr<Value> FilterMap(Runtime& rt, const Value& self, const CallArguments& a
   MF_ASSIGN_OR_RETURN(const NamedCall call, NameAndRest(args, 0, "filter", FindFilter));
   std::vector<Value> out;
   for (const Value& item : items) {
-    MF_RETURN_IF_ERROR(rt.Step());
+    MF_RETURN_IF_ERROR(StepInput(rt, item));
     MF_ASSIGN_OR_RETURN(Value value, call.def->function(rt, item, call.args));
     out.push_back(std::move(value));
   }
@@ -118,6 +118,7 @@ StatusOr<Value> FilterSelect(Runtime& rt, const Value& self, const CallArguments
     MF_RETURN_IF_ERROR(rt.Step());
     MF_ASSIGN_OR_RETURN(Value probe, getter.Get(rt, item, nullptr));
     if (call.def != nullptr) {
+      MF_RETURN_IF_ERROR(StepInput(rt, probe));
       MF_ASSIGN_OR_RETURN(probe, call.def->function(rt, probe, call.args));
     }
     if (IsTrue(probe) == kKeep) out.push_back(item);

@@ -26,6 +26,7 @@ StatusOr<Value> NoAttribute(Runtime& rt, const Value& object, std::string_view n
 StatusOr<bool> TypeAttribute(Runtime& rt, const Value& object, std::string_view name,
                              Value* result) {
   if (object.is(Kind::kNamespace)) {
+    MF_RETURN_IF_ERROR(rt.Step(object.name_space().attributes.size() / 16));
     const Value* value = object.name_space().Find(name);
     if (value != nullptr) *result = *value;
     return value != nullptr;
@@ -132,6 +133,7 @@ StatusOr<Value> GetAttribute(Runtime& rt, const Value& object, std::string_view 
 StatusOr<Value> GetItem(Runtime& rt, const Value& object, const Value& key) {
   if (object.is(Kind::kUndefined)) return UndefinedError(object);
   if (object.is(Kind::kDict)) {
+    MF_RETURN_IF_ERROR(rt.Step(key.weight()));
     if (const Value* value = object.dict().Find(key); value != nullptr) return *value;
   } else if (IsIndexable(object) && (key.is(Kind::kInt) || key.is(Kind::kBool))) {
     MF_ASSIGN_OR_RETURN(const int64_t index, IntArgument(&key, 0));
@@ -197,6 +199,7 @@ StatusOr<std::vector<Value>> Iterate(Runtime& rt, const Value& value) {
       return sequence.items;
     }
     case Kind::kDict:
+      MF_RETURN_IF_ERROR(rt.Step(value.dict().entries.size() / 8));
       for (const auto& entry : value.dict().entries) items.push_back(entry.first);
       return items;
     case Kind::kString: {
@@ -215,6 +218,10 @@ StatusOr<std::vector<Value>> Iterate(Runtime& rt, const Value& value) {
     default:
       return TemplateError(StrCat("'", TypeName(value), "' object is not iterable"));
   }
+}
+
+Status StepInput(Runtime& rt, const Value& self) {
+  return rt.Step(self.is(Kind::kString) ? self.weight() : 1);
 }
 
 StatusOr<size_t> Length(const Value& value) {

@@ -69,13 +69,14 @@ StatusOr<Value> Compared(Runtime& rt, const Value& self, const CallArguments& ar
   return Value::Bool(result);
 }
 
-StatusOr<Value> TestSameAs(Runtime&, const Value& self, const CallArguments& args) {
+StatusOr<Value> TestSameAs(Runtime& rt, const Value& self, const CallArguments& args) {
   const Value* a[1];
   MF_RETURN_IF_ERROR(args.Bind("sameas", {"other"}, 1, a));
   if (self.kind() != a[0]->kind()) return Value::Bool(false);
   if (self.identity() != nullptr && !self.is(Kind::kString)) {
     return Value::Bool(self.identity() == a[0]->identity());
   }
+  MF_RETURN_IF_ERROR(rt.StepCompare(self, *a[0]));
   return Value::Bool(Equals(self, *a[0]));
 }
 

@@ -52,6 +52,7 @@ Text Strip(const Text& text, const std::string* chars, bool left, bool right) {
 StatusOr<Text> Replace(Runtime& rt, const Text& text, std::string_view old_text,
                        const Text& new_text, int64_t count) {
   const std::string_view bytes = text.bytes();
+  MF_RETURN_IF_ERROR(rt.StepFind(bytes.size(), old_text.size()));
   TextBuilder out = rt.NewText();
   size_t done = 0;
   size_t at = 0;

@@ -53,13 +53,23 @@ bool IsCased(uint32_t c) { return IsUpper(c) || IsLower(c) || IsTitleOnly(c); }
 constexpr uint32_t kCapitalSigma = 0x3A3;
 constexpr uint32_t kFinalSigma = 0x3C2;
 
-// Whether a letter stands before `position` and none after the character there.
+// The character that ends at `end`, malformed or not.
+CodePoint Previous(std::string_view text, size_t end) {
+  size_t at = end - 1;
+  while (at > 0 && end - at < 4 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) --at;
+  const CodePoint c = DecodeUtf8(text, at);
+  return c.length == end - at ? c : DecodeUtf8(text, end - 1);
+}
+
+// Whether a letter stands before `position`, quotes and dots aside, and none after the character
+// there.
 bool IsFinalSigma(std::string_view text, size_t position) {
   bool letter_before = false;
-  for (size_t i = 0; i < position;) {
-    const CodePoint c = DecodeUtf8(text, i);
-    if (c.value != '\'' && c.value != '.') letter_before = IsCased(c.value);
-    i += c.length;
+  for (size_t end = position; end > 0;) {
+    const CodePoint c = Previous(text, end);
+    letter_before = IsCased(c.value);
+    if (c.value != '\'' && c.value != '.') break;
+    end -= c.length;
   }
   if (!letter_before) return false;
   const size_t next = position + DecodeUtf8(text, position).length;

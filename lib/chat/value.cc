@@ -3,6 +3,9 @@
 
 #include "chat/value.h"
 
+#include <absl/hash/hash.h>
+#include <absl/strings/string_view.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -22,6 +25,14 @@ int MaxDepth(const std::vector<Value>& items) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, item.depth());
   return depth;
+}
+
+uint64_t AddWeights(uint64_t a, uint64_t b) { return std::min(a + b, kMaxWeight); }
+
+uint64_t TotalWeight(const std::vector<Value>& items) {
+  uint64_t weight = 1;
+  for (const Value& item : items) weight = AddWeights(weight, item.weight());
+  return weight;
 }
 
 }  // namespace
@@ -82,10 +93,44 @@ LoopObject& Value::loop() const { return *static_cast<LoopObject*>(as_.object); 
 const MacroObject& Value::macro() const { return *static_cast<MacroObject*>(as_.object); }
 const MethodObject& Value::method() const { return *static_cast<MethodObject*>(as_.object); }
 
+size_t KeyHash::operator()(uint32_t place) const { return (*this)((*entries)[place].first); }
+size_t KeyHash::operator()(std::string_view key) const {
+  return absl::HashOf(absl::string_view(key.data(), key.size()));
+}
+size_t KeyHash::operator()(const Value& key) const {
+  switch (key.kind()) {
+    case Kind::kString:
+    case Kind::kBigInt:
+      return (*this)(std::string_view(key.str()));
+    case Kind::kBool:
+      return absl::HashOf(key.boolean() ? 1.0 : 0.0);
+    case Kind::kInt:
+      return absl::HashOf(static_cast<double>(key.integer()));
+    case Kind::kFloat:
+      return absl::HashOf(key.real());
+    case Kind::kSequence: {
+      size_t hash = key.items().size();
+      for (const Value& item : key.items()) hash = absl::HashOf(hash, (*this)(item));
+      return hash;
+    }
+    default:
+      return static_cast<size_t>(key.kind());
+  }
+}
+
+bool KeyEqual::operator()(uint32_t a, uint32_t b) const { return (*this)((*entries)[a].first, b); }
+bool KeyEqual::operator()(const Value& key, uint32_t place) const {
+  return Equals((*entries)[place].first, key);
+}
+bool KeyEqual::operator()(std::string_view key, uint32_t place) const {
+  const Value& known = (*entries)[place].first;
+  return known.is(Kind::kString) && known.str() == key;
+}
+
 const Value* DictObject::Find(std::string_view key) const {
   if (!index.empty()) {
     const auto it = index.find(key);
-    return it == index.end() ? nullptr : &entries[it->second].second;
+    return it == index.end() ? nullptr : &entries[*it].second;
   }
   for (const auto& [entry_key, value] : entries) {
     if (entry_key.is(Kind::kString) && entry_key.str() == key) return &value;
@@ -95,6 +140,11 @@ const Value* DictObject::Find(std::string_view key) const {
 
 const Value* DictObject::Find(const Value& key) const {
   if (key.is(Kind::kString)) return Find(std::string_view(key.str()));
+  if (key.weight() > kMaxKeyWeight) return nullptr;
+  if (!index.empty()) {
+    const auto it = index.find(key);
+    return it == index.end() ? nullptr : &entries[*it].second;
+  }
   for (const auto& [entry_key, value] : entries) {
     if (!entry_key.is(Kind::kString) && Equals(entry_key, key)) return &value;
   }
@@ -108,13 +158,14 @@ const Value* NamespaceObject::Find(std::string_view name) const {
   return nullptr;
 }
 
-StatusOr<Value> ValueFactory::Adopt(Kind kind, Object* object, size_t bytes,
-                                    int child_depth) const {
+StatusOr<Value> ValueFactory::Adopt(Kind kind, Object* object, size_t bytes, int depth,
+                                    uint64_t weight) const {
   Value value(kind, object);
-  object->depth_ = child_depth;
-  if (child_depth > kMaxValueDepth) {
+  object->depth_ = depth;
+  object->weight_ = weight;
+  if (depth > kMaxValueDepth) {
     return Status(StatusCode::kResourceExhausted, Subsystem::kChat,
-                  StrCat("a value nests ", child_depth, " deep; the limit is ", kMaxValueDepth))
+                  StrCat("a value nests ", depth, " deep; the limit is ", kMaxValueDepth))
         .WithName("depth");
   }
   if (heap_ != nullptr) {
@@ -130,51 +181,56 @@ StatusOr<Value> ValueFactory::String(Text text, bool markup) const {
   const size_t bytes = sizeof(StringObject) + TextBytes(text);
   object->text = std::move(text);
   object->markup = markup;
-  return Adopt(Kind::kString, object.release(), bytes, 0);
+  const uint64_t weight = 1 + object->text.size() / 256;
+  return Adopt(Kind::kString, object.release(), bytes, 0, weight);
 }
 
 StatusOr<Value> ValueFactory::BigInt(std::string digits) const {
   auto object = std::make_unique<StringObject>();
   const size_t bytes = sizeof(StringObject) + digits.capacity();
   object->text = Text(std::move(digits));
-  return Adopt(Kind::kBigInt, object.release(), bytes, 0);
+  const uint64_t weight = 1 + object->text.size() / 256;
+  return Adopt(Kind::kBigInt, object.release(), bytes, 0, weight);
 }
 
 StatusOr<Value> ValueFactory::Sequence(std::vector<Value> items, SequenceKind kind) const {
   auto object = std::make_unique<SequenceObject>();
   const size_t bytes = sizeof(SequenceObject) + items.capacity() * sizeof(Value);
   const int depth = MaxDepth(items) + 1;
+  const uint64_t weight = TotalWeight(items);
   object->items = std::move(items);
   object->kind = kind;
-  return Adopt(Kind::kSequence, object.release(), bytes, depth);
+  return Adopt(Kind::kSequence, object.release(), bytes, depth, weight);
 }
 
 StatusOr<Value> ValueFactory::Dict(DictEntries entries) const {
   auto object = std::make_unique<DictObject>();
   int depth = 0;
+  uint64_t weight = 1;
   object->entries.reserve(entries.size());
   for (auto& entry : entries) {
+    const bool is_string = entry.first.is(Kind::kString);
+    if (!is_string && entry.first.weight() > kMaxKeyWeight) {
+      return TemplateError("a key of a mapping is too large");
+    }
     const Value* known = object->Find(entry.first);
     depth = std::max({depth, entry.first.depth(), entry.second.depth()});
+    weight = AddWeights(weight, AddWeights(entry.first.weight(), entry.second.weight()));
     if (known != nullptr) {
       *const_cast<Value*>(known) = std::move(entry.second);
       continue;
     }
     object->entries.push_back(std::move(entry));
-    if (object->entries.size() < kSmallDict) continue;
-    if (object->index.empty()) {
-      for (size_t i = 0; i < object->entries.size(); ++i) {
-        const Value& key = object->entries[i].first;
-        if (key.is(Kind::kString)) object->index.emplace(key.str(), static_cast<uint32_t>(i));
-      }
-    } else if (const Value& key = object->entries.back().first; key.is(Kind::kString)) {
-      object->index.emplace(key.str(), static_cast<uint32_t>(object->entries.size() - 1));
+    const uint32_t count = static_cast<uint32_t>(object->entries.size());
+    if (count <= kSmallDict) continue;
+    for (uint32_t i = object->index.empty() ? 0 : count - 1; i < count; ++i) {
+      object->index.insert(i);
     }
   }
   const size_t bytes = sizeof(DictObject) +
                        object->entries.capacity() * sizeof(DictEntries::value_type) +
-                       object->index.size() * 56 + object->index.bucket_count() * sizeof(void*);
-  return Adopt(Kind::kDict, object.release(), bytes, depth + 1);
+                       object->index.size() * 24 + object->index.bucket_count() * sizeof(void*);
+  return Adopt(Kind::kDict, object.release(), bytes, depth + 1, weight);
 }
 
 StatusOr<Value> ValueFactory::Undefined(std::string message, std::string name) const {
@@ -182,7 +238,7 @@ StatusOr<Value> ValueFactory::Undefined(std::string message, std::string name) c
   const size_t bytes = sizeof(UndefinedObject) + message.size() + name.size();
   object->message = std::move(message);
   object->name = std::move(name);
-  return Adopt(Kind::kUndefined, object.release(), bytes, 0);
+  return Adopt(Kind::kUndefined, object.release(), bytes, 0, 1);
 }
 
 StatusOr<Value> ValueFactory::Namespace(
@@ -190,28 +246,28 @@ StatusOr<Value> ValueFactory::Namespace(
   auto object = std::make_unique<NamespaceObject>();
   const size_t bytes = sizeof(NamespaceObject) + attributes.size() * 64;
   object->attributes = std::move(attributes);
-  return Adopt(Kind::kNamespace, object.release(), bytes, 0);
+  return Adopt(Kind::kNamespace, object.release(), bytes, 0, 1);
 }
 
 StatusOr<Value> ValueFactory::Loop(std::vector<Value> items) const {
   auto object = std::make_unique<LoopObject>();
   const size_t bytes = sizeof(LoopObject) + items.capacity() * sizeof(Value);
   object->items = std::move(items);
-  return Adopt(Kind::kLoop, object.release(), bytes, 0);
+  return Adopt(Kind::kLoop, object.release(), bytes, 0, 1);
 }
 
 StatusOr<Value> ValueFactory::Macro(const Stmt* statement, Scope* scope) const {
   auto object = std::make_unique<MacroObject>();
   object->statement = statement;
   object->scope = scope;
-  return Adopt(Kind::kMacro, object.release(), sizeof(MacroObject), 0);
+  return Adopt(Kind::kMacro, object.release(), sizeof(MacroObject), 0, 1);
 }
 
 StatusOr<Value> ValueFactory::Method(const Value& self, const BuiltinDef* def) const {
   auto object = std::make_unique<MethodObject>();
   object->self = self;
   object->def = def;
-  return Adopt(Kind::kMethod, object.release(), sizeof(MethodObject), self.depth() + 1);
+  return Adopt(Kind::kMethod, object.release(), sizeof(MethodObject), self.depth() + 1, 1);
 }
 
 std::string_view TypeName(const Value& value) {

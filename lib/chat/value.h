@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "base/hash_map.h"
 #include "base/status.h"
 #include "chat/text.h"
 
@@ -53,6 +53,9 @@ enum class SequenceKind : uint8_t {
 
 // Nesting of lists and mappings, so that walking a value needs little stack.
 inline constexpr int kMaxValueDepth = 64;
+inline constexpr uint64_t kMaxWeight = uint64_t{1} << 40;
+// A key of a mapping is no larger than this, so that it can be hashed whole.
+inline constexpr uint64_t kMaxKeyWeight = 65536;
 
 // What the values of one render hold, against a limit.
 class Heap {
@@ -82,6 +85,7 @@ class Object {
   }
 
   int depth() const { return depth_; }
+  uint64_t weight() const { return weight_; }
 
  private:
   friend class Value;
@@ -89,6 +93,7 @@ class Object {
 
   std::atomic<uint32_t> references_{0};
   int depth_ = 0;
+  uint64_t weight_ = 1;
   size_t charged_ = 0;
   Heap* heap_ = nullptr;
 };
@@ -145,6 +150,11 @@ class Value {
 
   const Object* identity() const { return HasObject() ? as_.object : nullptr; }
   int depth() const { return HasObject() && as_.object != nullptr ? as_.object->depth() : 0; }
+  // The work of walking the whole value, in steps: shared parts count each time they are met, up to
+  // kMaxWeight.
+  uint64_t weight() const {
+    return HasObject() && as_.object != nullptr ? as_.object->weight() : 1;
+  }
 
  private:
   friend class ValueFactory;
@@ -203,9 +213,26 @@ struct SequenceObject : Object {
   mutable bool consumed = false;  // generators
 };
 
+// Hashes and compares the keys of a mapping by their place in its entries; equal numbers are equal
+// keys, whatever their type.
+struct KeyHash {
+  using is_transparent = void;
+  const DictEntries* entries;
+  size_t operator()(uint32_t place) const;
+  size_t operator()(const Value& key) const;
+  size_t operator()(std::string_view key) const;
+};
+struct KeyEqual {
+  using is_transparent = void;
+  const DictEntries* entries;
+  bool operator()(uint32_t a, uint32_t b) const;
+  bool operator()(const Value& key, uint32_t place) const;
+  bool operator()(std::string_view key, uint32_t place) const;
+};
+
 struct DictObject : Object {
   DictEntries entries;
-  HashMap<std::string_view, uint32_t> index;  // string keys of large mappings
+  std::unordered_set<uint32_t, KeyHash, KeyEqual> index{0, KeyHash{&entries}, KeyEqual{&entries}};
 
   const Value* Find(std::string_view key) const;
   const Value* Find(const Value& key) const;
@@ -255,7 +282,7 @@ class ValueFactory {
   StatusOr<Value> Method(const Value& self, const BuiltinDef* def) const;
 
  private:
-  StatusOr<Value> Adopt(Kind kind, Object* object, size_t bytes, int child_depth) const;
+  StatusOr<Value> Adopt(Kind kind, Object* object, size_t bytes, int depth, uint64_t weight) const;
 
   Heap* heap_;
 };

@@ -130,6 +130,55 @@ TEST_CASE("ChatTemplate: bounds what is built on the way", "[chat]") {
   }
 }
 
+TEST_CASE("ChatTemplate: counts the work that one expression can hide", "[chat]") {
+  // A value whose parts are shared is small in memory and endless to walk.
+  const std::string shared =
+      "{% set a = namespace(v=[1], w=[1]) %}{% for i in range(50) %}{% set a.v = [a.v, a.v] %}"
+      "{% set a.w = [a.w, a.w] %}{% endfor %}";
+  const std::string large = "{% set x = 'a' * 4000000 %}{% set y = 'a' * 2000000 ~ 'b' %}";
+  const std::string rounds = "{% for i in range(100000) %}";
+  for (const std::string& source : {
+           shared + "{{ a.v == a.w }}",
+           shared + "{{ a.v < a.w }}",
+           shared + "{{ a.v in [a.w] }}",
+           shared + "{{ [a.w].index(a.v) }}",
+           shared + "{{ [a.w, a.v]|unique|list|length }}",
+           shared + "{{ [a.w, a.v]|sort|length }}",
+           shared + "{{ [a.w, a.v]|min }}",
+           shared + "{{ a.v }}",
+           shared + "{{ a.v|tojson }}",
+           shared + "{% for i in [1, 2] %}{{ loop.changed(a.v) }}{% endfor %}",
+           large + "{{ y in x }}",
+           large + "{{ x.find(y) }}",
+           large + "{{ x.count(y) }}",
+           large + "{{ x.replace(y, '') }}",
+           large + "{{ x.split(y) }}",
+           large + "{{ x.partition(y) }}",
+           large + "{% set z = x ~ '' %}" + rounds + "{{ 'a' if x == z }}{% endfor %}",
+           large + rounds + "{{ 'a' if x|length }}{% endfor %}",
+           large + rounds + "{{ 'a' if x.isalpha() }}{% endfor %}",
+           large + "{% set d = {x: 1} %}" + rounds + "{{ 'a' if d[x] }}{% endfor %}",
+       }) {
+    INFO(source);
+    const Status status = ErrorOf(source);
+    CHECK(status.code() == StatusCode::kResourceExhausted);
+  }
+}
+
+TEST_CASE("ChatTemplate: large mappings and many names are found by hash", "[chat]") {
+  std::string source = "{% set d = {";
+  for (int i = 0; i < 20000; ++i) source += std::to_string(i) + ": " + std::to_string(i) + ", ";
+  source += "'a': 1, 'b': 2, 1.0: 'one', (1, 2): 3} %}";
+  for (int i = 0; i < 5000; ++i) source += "{% set name" + std::to_string(i) + " = 1 %}";
+  source +=
+      "{{ d|length }} {{ d[19999] }} {{ d[1] }} {{ d['b'] }} {{ d[(1, 2)] }} {{ d[true] }}"
+      " {{ 20000 in d }} {{ name4999 }} {{ d[none] is defined }}";
+  const StatusOr<RenderedText> got = RenderWith(source, {});
+  INFO(got.status().ToString());
+  REQUIRE(got.ok());
+  CHECK(got->text == "20003 19999 one 2 3 one False 1 False");
+}
+
 TEST_CASE("ChatTemplate: gives memory back within a render", "[chat]") {
   // Each round's text is dropped by the next: 4 GB in all, never more than two texts at a time.
   RenderOptions options;
