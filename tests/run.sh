@@ -181,10 +181,12 @@ if stage "portable build" configure_build "$build/portable" -DCMAKE_BUILD_TYPE=R
   stage "portable build: compile" ninja -C "$build/portable"; then
   test_stage "portable tests" run_ctest "$build/portable" -j "$JOBS" -R '^(abi|install|portable)'
 fi
-if stage "build with TSan" build_matching "$build/tsan" '^(unit_(base|engine|backend)|capi)_' \
+# The tests in which threads meet.
+threaded='^(unit_(threads|engine)|capi)_'
+if stage "build with TSan" build_matching "$build/tsan" "$threaded" \
   -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMINFER_SANITIZE=thread; then
   test_stage "tests with TSan" run_ctest "$build/tsan" -j "$JOBS" \
-    -R '^(unit_(base|engine|backend)|capi)_'
+    -R "$threaded"
 fi
 stage "clang-tidy: configure" configure_tidy && stage "clang-tidy" tidy
 stage "long loops" long_loops

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A conversation: its messages, and the session that has computed most of them already.
+#pragma once
+
+#include <minfer/minfer.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace chat {
+
+struct Answer {
+  mf_status status = MF_STATUS_OK;
+  std::string message;  // what went wrong, when the status is not OK
+  std::string text;
+  mf_finish finish = MF_FINISH_NONE;
+  // Of this turn.
+  uint64_t n_prompt_tokens = 0;
+  uint64_t n_tokens = 0;
+  double prompt_seconds = 0.0;
+  double seconds = 0.0;
+};
+
+using TextSink = std::function<void(const char* text, size_t length)>;
+
+// The model and the session must outlive it.
+class Conversation {
+ public:
+  Conversation(const mf::Model* model, mf::Session* session, std::string system);
+
+  // Adds the user's message and generates the answer. A cancelled answer stays in the conversation
+  // as far as it came; a turn that gave no text is taken back whole.
+  Answer Ask(const std::string& question, const mf_generate_options& options, const TextSink& sink);
+  // Forgets all but the system message.
+  mf::Result<void> Reset();
+
+ private:
+  mf::Result<void> FeedConversation();
+  mf::Result<void> FeedTokens(const std::vector<mf_token>& tokens);
+  mf_session_statistics Statistics() const;
+
+  const mf::Model* model_;
+  mf::Session* session_;
+  std::vector<mf::Message> messages_;
+  size_t n_system_;
+  bool has_template_;
+};
+
+}  // namespace chat
