@@ -87,9 +87,10 @@ int main(int argc, char** argv) {
   feed_question(model, session, argc > 2 ? argv[2] : "Why is the sky blue?");
   generate_options.max_tokens = 200;
   check(mf_session_generate(session, &generate_options, print_text, NULL, &result, &error), &error);
+  putchar('\n');
 
   check(mf_session_get_statistics(session, &statistics, &error), &error);
-  fprintf(stderr, "\n[%u prompt tokens, %u generated, %.1f tokens/s]\n", result.n_prompt_tokens,
+  fprintf(stderr, "[%u prompt tokens, %u generated, %.1f tokens/s]\n", result.n_prompt_tokens,
           result.n_tokens,
           statistics.generate_time_ns > 0
               ? (double)statistics.n_generated_tokens * 1e9 / (double)statistics.generate_time_ns

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,10 @@ namespace minfer {
 class StringList {
  public:
   void Add(std::string_view text) {
-    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    // Not insert(end, begin, end): gcc 12 warns of an overflow in it that cannot happen.
+    const size_t old_size = bytes_.size();
+    bytes_.resize(old_size + text.size());
+    if (!text.empty()) std::memcpy(bytes_.data() + old_size, text.data(), text.size());
     ends_.push_back(bytes_.size());
   }
   size_t size() const { return ends_.size(); }
