@@ -19,7 +19,8 @@ extern "C" {
 /**
  * Gives `size` bytes at a multiple of `alignment` (a power of two), or NULL when there are none:
  * the call then returns RESOURCE_EXHAUSTED. Runs on a thread that works for the model or context,
- * never under a lock of the library; several may run at once. One that throws counts as NULL. It may make any-thread calls only.
+ * never under a lock of the library; several may run at once. One that throws counts as NULL. It
+ * may make any-thread calls only.
  */
 typedef void* (*mf_allocate_callback)(void* user_data, size_t size, size_t alignment);
 
@@ -44,7 +45,8 @@ typedef void (*mf_task)(void* task, size_t index);
 /**
  * Calls `run(task, i)` once for each i from 0 to n - 1, in any order, on any threads, one after
  * the other if that is all there is, and returns when all are done. No task waits for another. The
- * tasks use at most 64 KiB of stack. Must not return before the last task did. One that throws, skips a task or runs one twice makes the call return ABORTED.
+ * tasks use at most 64 KiB of stack. Must not return before the last task did. One that throws,
+ * skips a task or runs one twice makes the call return ABORTED.
  */
 typedef void (*mf_parallel_for_callback)(void* user_data, size_t n, mf_task run, void* task);
 

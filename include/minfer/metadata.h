@@ -84,8 +84,8 @@ MF_API size_t mf_metadata_count(const mf_model* model);
  * @param index from 0 to mf_metadata_count() - 1.
  * @param out_key the key, borrowed and not NUL-terminated.
  * @param error optional.
- * @return OK; INVALID_ARGUMENT for NULL; OUT_OF_RANGE for the index; FAILED_PRECONDITION in a forked
- *         child.
+ * @return OK; INVALID_ARGUMENT for NULL; OUT_OF_RANGE for the index; FAILED_PRECONDITION in a
+ * forked child.
  * @threadsafety thread-safe
  * @since 0.1
  */
