@@ -18,13 +18,15 @@ if [ -e "$stamp" ]; then exit 0; fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/source"
+mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
 {
-  echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-  echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite-updates main"
+  signed="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+  echo "deb-src $signed $mirror $suite main"
+  echo "deb-src $signed $mirror $suite-updates main"
+  echo "deb-src $signed $mirror-security $suite-security main"
 } > "$work/sources.list"
 apt=(-qq -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
-  -o "Dir::State::lists=$work/lists" -o APT::Sandbox::User=root)
+  -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
 echo "portable: fetching the source package abseil $installed"
 apt-get "${apt[@]}" update
 (cd "$work/source" && apt-get "${apt[@]}" source "abseil=$installed")
