@@ -18,7 +18,7 @@ void CheckAllRefused(const std::vector<mf_status>& statuses, const mf_error& err
 
 // Case G01: every call with a NULL handle, or with nothing to work on.
 TEST_CASE("C interface: a NULL model is refused", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   size_t size = 0;
   mf_text text = {nullptr, 0};
   mf_model_info info = MF_MODEL_INFO_INIT;
@@ -52,7 +52,7 @@ TEST_CASE("C interface: a NULL model is refused", "[capi]") {
 }
 
 TEST_CASE("C interface: a NULL context or session is refused", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   size_t size = 0;
   mf_token token = 0;
   const float* logits = nullptr;
@@ -117,7 +117,7 @@ TEST_CASE("C interface: error may be NULL", "[capi]") {
 }
 
 TEST_CASE("C interface: an error is whole on failure and says OK on success", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   std::memset(&error, 0xA5, sizeof(error));
   mf_model* model = nullptr;
   REQUIRE(mf_model_load_path("/nowhere/a.gguf", nullptr, &model, &error) == MF_STATUS_NOT_FOUND);
@@ -136,7 +136,7 @@ TEST_CASE("C interface: an error is whole on failure and says OK on success", "[
 TEST_CASE("C interface: a long name is cut at a character's edge", "[capi]") {
   // 126 bytes of 'a', then a character of two bytes that would end past the terminator's place.
   const std::string path = "/nowhere/" + std::string(117, 'a') + "\xC3\xA9\xC3\xA9.gguf";
-  mf_error error;
+  mf_error error = {};
   mf_model* model = nullptr;
   REQUIRE(mf_model_load_path(path.c_str(), nullptr, &model, &error) == MF_STATUS_NOT_FOUND);
   const std::string name = error.name;
@@ -145,7 +145,7 @@ TEST_CASE("C interface: a long name is cut at a character's edge", "[capi]") {
 }
 
 TEST_CASE("C interface: struct_size rules of input structs", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   mf_model* model = nullptr;
   const std::string path = TinyModel("llama");
   mf_model_options options = MF_MODEL_OPTIONS_INIT;
@@ -176,7 +176,7 @@ TEST_CASE("C interface: struct_size rules of input structs", "[capi]") {
 }
 
 TEST_CASE("C interface: struct_size rules of output structs", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   const Model model = LoadModel();
   mf_model_info info = MF_MODEL_INFO_INIT;
   info.struct_size = 4;
@@ -197,7 +197,7 @@ TEST_CASE("C interface: struct_size rules of output structs", "[capi]") {
 }
 
 TEST_CASE("C interface: an array's stride is its first element's size", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   const Model model = LoadModel();
   struct Newer {
     mf_chat_message known;
@@ -223,7 +223,7 @@ TEST_CASE("C interface: an array's stride is its first element's size", "[capi]"
 }
 
 TEST_CASE("C interface: the two-call form", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   const Model model = LoadModel();
   const std::string text = "hello world";
   size_t count = 0;
@@ -251,7 +251,7 @@ TEST_CASE("C interface: the two-call form", "[capi]") {
 }
 
 TEST_CASE("C interface: numbers out of their range are refused", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   const Model model = LoadModel();
   mf_context* context = nullptr;
   mf_context_options options = SmallContext();
@@ -281,7 +281,7 @@ TEST_CASE("C interface: numbers out of their range are refused", "[capi]") {
 }
 
 TEST_CASE("C interface: the library says what it is and which levers it has", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   CHECK(mf_version() >= MF_VERSION_NUMBER(0, 1, 0));
   CHECK(std::string(mf_version_string()).find('.') != std::string::npos);
   CHECK(mf_abi_version() == MF_ABI_VERSION);

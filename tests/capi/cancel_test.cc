@@ -14,7 +14,7 @@ namespace {
 mf_cancel* g_cancel_of_the_signal = nullptr;
 
 TEST_CASE("Cancel: a call that starts under a request returns at once", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   const Cancel cancel = MakeCancel();
   mf_cancel_request(cancel.get());
   CHECK(mf_cancel_is_requested(cancel.get()) == 1);
@@ -65,7 +65,7 @@ TEST_CASE("Cancel: from another thread, from a signal handler, and by a destroye
     ++*static_cast<std::atomic<int>*>(out);
     return 0;
   };
-  mf_error error;
+  mf_error error = {};
   SECTION("another thread, which destroys the flag at once") {
     std::thread other([&] {
       while (tokens < 3) std::this_thread::yield();
@@ -121,7 +121,7 @@ TEST_CASE("Cancel: with no call in progress a session's cancel does nothing", "[
   const Session session = MakeSession(context.get());
   mf_session_cancel(session.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_decode(session.get(), nullptr, &error));
   mf_session_cancel(session.get());
   CHECK(Generate(session.get(), 3).size() == 3);
@@ -136,7 +136,7 @@ TEST_CASE("Cancel: a step with a time budget commits one micro-batch at least", 
   Feed(session.get(), Prompt());
   mf_step_options step = MF_STEP_OPTIONS_INIT;
   step.time_budget_ns = 1;
-  mf_error error;
+  mf_error error = {};
   for (uint32_t steps = 1; mf_session_pending(session.get()) > 0; ++steps) {
     REQUIRE(steps <= Prompt().size());
     mf_step_result result = MF_STEP_RESULT_INIT;

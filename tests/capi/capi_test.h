@@ -40,7 +40,7 @@ using Cancel = std::unique_ptr<mf_cancel, Destroy>;
 inline Model LoadModel(const std::string& name = "llama",
                        const mf_model_options* options = nullptr) {
   mf_model* model = nullptr;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_model_load_path(TinyModel(name).c_str(), options, &model, &error));
   return Model(model);
 }
@@ -55,21 +55,21 @@ inline mf_context_options SmallContext() {
 
 inline Context MakeContext(mf_model* model, mf_context_options options = SmallContext()) {
   mf_context* context = nullptr;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_context_create(model, &options, &context, &error));
   return Context(context);
 }
 
 inline Session MakeSession(mf_context* context) {
   mf_session* session = nullptr;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_create(context, nullptr, &session, &error));
   return Session(session);
 }
 
 inline Cancel MakeCancel() {
   mf_cancel* cancel = nullptr;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_cancel_create(&cancel, &error));
   return Cancel(cancel);
 }
@@ -83,14 +83,14 @@ inline const std::vector<mf_token>& Prompt() {
 }
 
 inline void Feed(mf_session* session, const std::vector<mf_token>& tokens) {
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_feed_tokens(session, tokens.data(), tokens.size(), &error));
 }
 
 inline std::vector<float> Logits(mf_session* session) {
   const float* logits = nullptr;
   size_t count = 0;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_logits(session, &logits, &count, &error));
   return std::vector<float>(logits, logits + count);
 }
@@ -99,7 +99,7 @@ inline std::vector<float> Logits(mf_session* session) {
 inline std::vector<mf_token> Generate(mf_session* session, uint32_t max_tokens) {
   std::vector<mf_token> tokens;
   const mf_sampling greedy = Greedy();
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_set_sampling(session, &greedy, &error));
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
   options.max_tokens = max_tokens;

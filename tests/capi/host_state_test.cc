@@ -86,7 +86,7 @@ TEST_CASE("Host state: errno, signal mask, locale and cancellation are left as t
   int cancel_state = -1;
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
 
-  mf_error error;
+  mf_error error = {};
   mf_model* model = nullptr;
   errno = 4711;
   CHECK(mf_model_load_path("/nowhere/x.gguf", nullptr, &model, &error) == MF_STATUS_NOT_FOUND);

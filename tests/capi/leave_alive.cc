@@ -28,7 +28,7 @@ int main() {
   mf_model* model = nullptr;
   mf_context* context = nullptr;
   mf_session* session = nullptr;
-  mf_error error;
+  mf_error error = {};
   const mf_token tokens[] = {1, 262, 261};
   if (mf_model_load_path("/nowhere/a.gguf", nullptr, &model, &error) == MF_STATUS_OK)
     return Fail(11);

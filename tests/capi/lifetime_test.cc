@@ -13,7 +13,7 @@ namespace {
 
 // Case G06.
 TEST_CASE("Lifetime: any destroy order is safe, and a shell says so", "[capi]") {
-  mf_error error;
+  mf_error error = {};
   mf_model* model = LoadModel().release();
   mf_context* context = MakeContext(model).release();
   mf_session* session = MakeSession(context).release();
@@ -87,7 +87,7 @@ int32_t DestroyInside(void* user_data, const mf_token_event*) {
 TEST_CASE("Lifetime: destroy from a callback is deferred, and the call ends as cancelled",
           "[capi]") {
   const int what = GENERATE(0, 1, 2);
-  mf_error error;
+  mf_error error = {};
   mf_model* model = LoadModel().release();
   mf_context* context = MakeContext(model).release();
   mf_session* session = MakeSession(context).release();
@@ -153,7 +153,7 @@ TEST_CASE("Lifetime: a session in a call refuses every other call but cancel", "
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
   options.max_tokens = 4;
   options.ignore_end = 1;
-  mf_error error;
+  mf_error error = {};
   CHECK(mf_session_generate(
             session.get(), &options,
             [](void* user_data, const mf_token_event*) -> int32_t {
@@ -184,7 +184,7 @@ TEST_CASE("Lifetime: a session in a call refuses every other call but cancel", "
 
 // What a forked child may do: 0 when all is as the header says, else the number of the check.
 int CheckInChild(mf_model* model, mf_context* context, mf_session* session) {
-  mf_error error;
+  mf_error error = {};
   mf_model_info info = MF_MODEL_INFO_INIT;
   if (mf_model_describe(model, &info, &error) != MF_STATUS_FAILED_PRECONDITION) return 1;
   if (mf_session_decode(session, nullptr, &error) != MF_STATUS_FAILED_PRECONDITION) return 2;
@@ -213,7 +213,7 @@ TEST_CASE("Lifetime: a forked child is refused, and destroy only forgets", "[cap
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_decode(session.get(), nullptr, &error));
   const pid_t child = fork();
   REQUIRE(child >= 0);
@@ -232,7 +232,7 @@ TEST_CASE("Lifetime: sessions are counted and their places come back", "[capi]")
   mf_context_options options = SmallContext();
   options.n_sessions = 2;
   const Context context = MakeContext(model.get(), options);
-  mf_error error;
+  mf_error error = {};
   for (int round = 0; round < 5; ++round) {
     const Session one = MakeSession(context.get());
     const Session two = MakeSession(context.get());

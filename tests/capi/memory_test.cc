@@ -52,7 +52,7 @@ mf_memory_use Plan(const std::string& name, const mf_model_options* load,
   source.path = path.c_str();
   mf_memory_use use = MF_MEMORY_USE_INIT;
   *model_use = MF_MEMORY_USE_INIT;
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_model_plan(&source, 1, load, &options, 0, model_use, &use, &error));
   return use;
 }
@@ -68,7 +68,7 @@ void Run(mf_context* context, uint32_t n_sessions) {
 
 TEST_CASE("Memory: the plan is the account's peak and the host's, and the budget's edge",
           "[capi]") {
-  mf_error error;
+  mf_error error = {};
   for (const char* name : {"llama", "qwen2", "qwen3"}) {
     for (const mf_kv_type type : {MF_KV_F32, MF_KV_F16, MF_KV_Q8_0}) {
       if (type == MF_KV_Q8_0 && std::string(name) != "llama_linear" &&
@@ -129,7 +129,7 @@ TEST_CASE("Memory: the plan is the account's peak and the host's, and the budget
 
 TEST_CASE("Memory: a host allocator that refuses at any point is a status, and all comes back",
           "[capi]") {
-  mf_error error;
+  mf_error error = {};
   for (int n = 0; n < 64; ++n) {
     const bool throws = n % 2 == 1;
     HostMemory memory;
@@ -205,7 +205,7 @@ TEST_CASE("Memory: a host pool that breaks its promise makes the call fail", "[c
     const Context context = MakeContext(model.get(), options);
     const Session session = MakeSession(context.get());
     Feed(session.get(), Prompt());
-    mf_error error;
+    mf_error error = {};
     CHECK(mf_session_decode(session.get(), nullptr, &error) == MF_STATUS_ABORTED);
     CHECK(mf_session_position(session.get()) == 0);
   }

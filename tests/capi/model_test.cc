@@ -36,7 +36,7 @@ std::vector<float> LogitsOf(mf_model* model) {
   const Context context = MakeContext(model);
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_decode(session.get(), nullptr, &error));
   return Logits(session.get());
 }
@@ -45,7 +45,7 @@ TEST_CASE("Model: path, memory and reader, mapped and read, give the same logits
   const std::string path = TinyModel("llama");
   const std::string bytes = Bytes(path);
   const std::vector<float> want = LogitsOf(LoadModel().get());
-  mf_error error;
+  mf_error error = {};
   for (const mf_source_kind kind : {MF_SOURCE_PATH, MF_SOURCE_MEMORY, MF_SOURCE_READER}) {
     for (const mf_load_mode mode : {MF_LOAD_MAP, MF_LOAD_READ}) {
       INFO("kind " << kind << " mode " << mode);
@@ -79,7 +79,7 @@ TEST_CASE("Model: what a reader answers is what the load answers", "[capi]") {
   source.read = &ReadAt;
   source.read_user_data = &reader;
   mf_model* model = nullptr;
-  mf_error error;
+  mf_error error = {};
   reader.fail_with = MF_STATUS_PERMISSION_DENIED;
   CHECK(mf_model_load(&source, 1, nullptr, &model, &error) == MF_STATUS_PERMISSION_DENIED);
   reader.fail_with = 999;
@@ -96,7 +96,7 @@ TEST_CASE("Model: what a reader answers is what the load answers", "[capi]") {
 TEST_CASE("Model: an error is filled for real: offset, name and bytes", "[capi]") {
   const std::string bytes = Bytes(TinyModel("llama"));
   mf_model* model = nullptr;
-  mf_error error;
+  mf_error error = {};
   mf_source source = MF_SOURCE_INIT;
   source.kind = MF_SOURCE_MEMORY;
   source.data = bytes.data();
@@ -130,13 +130,13 @@ TEST_CASE("Model: validate finds a good file good and takes no weights", "[capi]
   const std::string path = TinyModel("qwen3");
   source.kind = MF_SOURCE_PATH;
   source.path = path.c_str();
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_model_validate(&source, 1, nullptr, &error));
 }
 
 TEST_CASE("Model: describe, capabilities and metadata", "[capi]") {
   const Model model = LoadModel();
-  mf_error error;
+  mf_error error = {};
   mf_model_info info = MF_MODEL_INFO_INIT;
   CAPI_REQUIRE_OK(mf_model_describe(model.get(), &info, &error));
   CHECK(std::string(info.architecture) == "llama");
@@ -205,7 +205,7 @@ TEST_CASE("Model: progress tells the bytes, can stop the load, and may throw", "
     in.total = total;
     return ++in.calls >= in.stop_at ? 1 : 0;
   };
-  mf_error error;
+  mf_error error = {};
   mf_model* model = nullptr;
   const std::string path = TinyModel("llama");
   CAPI_REQUIRE_OK(mf_model_load_path(path.c_str(), &options, &model, &error));
@@ -246,7 +246,7 @@ TEST_CASE("Model: the log goes to its sink, silent without one", "[capi]") {
 
 TEST_CASE("Tokenizer: tokens, pieces and attributes through the header", "[capi]") {
   const Model model = LoadModel();
-  mf_error error;
+  mf_error error = {};
   CHECK(mf_tokenizer_size(model.get()) == 264);
   const mf_token bos = mf_tokenizer_special(model.get(), MF_SPECIAL_BOS);
   const mf_token eos = mf_tokenizer_special(model.get(), MF_SPECIAL_EOS);
@@ -284,7 +284,7 @@ TEST_CASE("Tokenizer: tokens, pieces and attributes through the header", "[capi]
 
 TEST_CASE("Chat: rendering, limits and refusals through the header", "[capi]") {
   const Model model = LoadModel();
-  mf_error error;
+  mf_error error = {};
   mf_chat_message message = MF_CHAT_MESSAGE_INIT;
   message.role = {"user", 4};
   message.content = {"</s>", 4};

@@ -14,7 +14,7 @@ namespace {
 std::vector<mf_token> ByHand(mf_context* context, int n_tokens) {
   const Session session = MakeSession(context);
   const mf_sampling greedy = Greedy();
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_set_sampling(session.get(), &greedy, &error));
   Feed(session.get(), Prompt());
   std::vector<mf_token> tokens;
@@ -32,7 +32,7 @@ std::vector<mf_token> ByHand(mf_context* context, int n_tokens) {
 std::vector<mf_token> BySteps(mf_context* context, uint32_t n_tokens) {
   const Session session = MakeSession(context);
   const mf_sampling greedy = Greedy();
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_set_sampling(session.get(), &greedy, &error));
   Feed(session.get(), Prompt());
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
@@ -69,7 +69,7 @@ TEST_CASE("Session: generate, steps and the parts give the same tokens", "[capi]
   CHECK(ByHand(context.get(), 8) == tokens);
   CHECK(BySteps(context.get(), 8) == tokens);
   size_t count = 0;
-  mf_error error;
+  mf_error error = {};
   std::vector<mf_token> all(64);
   CAPI_REQUIRE_OK(mf_session_tokens(session.get(), all.data(), all.size(), &count, &error));
   all.resize(count);
@@ -86,7 +86,7 @@ TEST_CASE("Session: text streams as whole characters", "[capi]") {
   std::string text;
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
   options.max_tokens = 16;
-  mf_error error;
+  mf_error error = {};
   mf_generate_result result = MF_GENERATE_RESULT_INIT;
   CAPI_REQUIRE_OK(mf_session_generate(
       session.get(), &options,
@@ -109,7 +109,7 @@ TEST_CASE("Session: a callback can stop, and one that throws aborts", "[capi]") 
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   mf_generate_result result = MF_GENERATE_RESULT_INIT;
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
   options.ignore_end = 1;
@@ -133,7 +133,7 @@ TEST_CASE("Session: the host edits logits, and an edit that fails or throws abor
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_decode(session.get(), nullptr, &error));
   const std::vector<float> before = Logits(session.get());
   mf_sampling sampling = Greedy();
@@ -170,7 +170,7 @@ TEST_CASE("Session: sampling settings, all zero and NULL", "[capi]") {
   const Model model = LoadModel();
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
-  mf_error error;
+  mf_error error = {};
   mf_sampling defaults;
   mf_sampling_init(&defaults, sizeof(defaults));
   CHECK(defaults.temperature == 0.8F);
@@ -208,7 +208,7 @@ TEST_CASE("Session: log-probabilities are those of the model", "[capi]") {
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
-  mf_error error;
+  mf_error error = {};
   CAPI_REQUIRE_OK(mf_session_decode(session.get(), nullptr, &error));
   const std::vector<float> logits = Logits(session.get());
   double sum = 0.0;
@@ -234,7 +234,7 @@ TEST_CASE("Session: truncate and fork go on as if nothing had been", "[capi]") {
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
   const std::vector<mf_token> first = Generate(session.get(), 6);
-  mf_error error;
+  mf_error error = {};
   const uint32_t prompt = static_cast<uint32_t>(Prompt().size());
   CHECK(mf_session_truncate(session.get(), prompt + 7, &error) == MF_STATUS_OUT_OF_RANGE);
   CHECK(mf_session_position(session.get()) == prompt + 6);
@@ -263,7 +263,7 @@ TEST_CASE("Session: a full cache is a status, and what was told is committed", "
   const Session session = MakeSession(context.get());
   CHECK(mf_context_n_ctx(context.get()) == 16);
   CHECK(mf_session_room(session.get()) == 16);
-  mf_error error;
+  mf_error error = {};
   const std::vector<mf_token> long_prompt(17, 5);
   CHECK(mf_session_feed_tokens(session.get(), long_prompt.data(), 17, &error) ==
         MF_STATUS_RESOURCE_EXHAUSTED);
@@ -328,7 +328,7 @@ TEST_CASE("Session: nothing fed is a status", "[capi]") {
   const Model model = LoadModel();
   const Context context = MakeContext(model.get());
   const Session session = MakeSession(context.get());
-  mf_error error;
+  mf_error error = {};
   CHECK(mf_session_generate(session.get(), nullptr, nullptr, nullptr, nullptr, &error) ==
         MF_STATUS_FAILED_PRECONDITION);
   CHECK(mf_session_start(session.get(), nullptr, &error) == MF_STATUS_FAILED_PRECONDITION);
@@ -349,7 +349,7 @@ TEST_CASE("Session: statistics and kernels tell what ran", "[capi]") {
   const Session session = MakeSession(context.get());
   Feed(session.get(), Prompt());
   Generate(session.get(), 4);
-  mf_error error;
+  mf_error error = {};
   mf_session_statistics mine = MF_SESSION_STATISTICS_INIT;
   CAPI_REQUIRE_OK(mf_session_get_statistics(session.get(), &mine, &error));
   CHECK(mine.n_prompt_tokens == Prompt().size());

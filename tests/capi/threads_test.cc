@@ -95,7 +95,7 @@ TEST_CASE("Threads: a host's loop steps while sessions are made, fed and destroy
     }
   });
   const mf_sampling greedy = Greedy();
-  mf_error error;
+  mf_error error = {};
   for (int round = 0; round < 20; ++round) {
     const Session session = MakeSession(context.get());
     CAPI_REQUIRE_OK(mf_session_set_sampling(session.get(), &greedy, &error));
