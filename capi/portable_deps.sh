@@ -10,8 +10,6 @@
 set -euo pipefail
 
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
-mirror=${MINFER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 installed=$(dpkg-query -W -f '${source:Version}' libabsl-dev)
 stamp="$folder/abseil-$installed.done"
 if [ -e "$stamp" ]; then exit 0; fi
@@ -19,12 +17,14 @@ if [ -e "$stamp" ]; then exit 0; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
-{
-  signed="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
-  echo "deb-src $signed $mirror $suite main"
-  echo "deb-src $signed $mirror $suite-updates main"
-  echo "deb-src $signed $mirror-security $suite-security main"
-} > "$work/sources.list"
+# Sources come from where this machine takes its packages.
+signed="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | sort -u |
+  sed "s|^|deb-src $signed |; s|\$| main|" > "$work/sources.list"
+if [ ! -s "$work/sources.list" ]; then
+  echo "portable: apt has no package lists; run 'apt-get update' first" >&2
+  exit 1
+fi
 apt=(-qq -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null
   -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
 echo "portable: fetching the source package abseil $installed"
