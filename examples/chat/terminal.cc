@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terminal.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 namespace chat {
 namespace {
@@ -15,6 +17,21 @@ namespace {
 mf_cancel* interrupt_target = nullptr;
 
 extern "C" void OnInterrupt(int) { mf_cancel_request(interrupt_target); }
+
+// Waits until a line can be read; false when an interrupt came first. SIGINT is let in only while
+// waiting: one that came between a look and the wait would be lost.
+bool WaitForInput(const std::function<void()>& when_ready) {
+  sigset_t interrupt;
+  sigset_t before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, &before);
+  when_ready();
+  pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  const bool interrupted = ppoll(&input, 1, nullptr, &before) < 0 && errno == EINTR;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return !interrupted;
+}
 
 constexpr const char* kBold = "\033[1;32m";
 constexpr const char* kDim = "\033[2m";
@@ -43,15 +60,21 @@ Terminal::Terminal() {
 }
 
 Line Terminal::ReadLine(const char* prompt) {
-  if (interactive_) {
+  Line line;
+  const auto show_prompt = [&] {
     std::printf("%s%s%s", color_out_ ? kBold : "", prompt, color_out_ ? kPlain : "");
     std::fflush(stdout);
+  };
+  // A terminal hands over one line at a time, so none is left in the buffer of stdin.
+  if (interactive_ && !WaitForInput(show_prompt)) {
+    line.status = LineStatus::kInterrupted;
+    std::printf("\n");
+    return line;
   }
   char* buffer = nullptr;
   size_t capacity = 0;
   errno = 0;
   const ssize_t length = getline(&buffer, &capacity, stdin);
-  Line line;
   if (length >= 0) {
     line.status = LineStatus::kLine;
     line.text.assign(buffer, static_cast<size_t>(length));
