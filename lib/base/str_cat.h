@@ -16,7 +16,7 @@ namespace internal {
 inline absl::string_view ToPiece(std::string_view text) { return {text.data(), text.size()}; }
 template <typename T>
 const T& ToPiece(const T& piece) {
-  return piece;
+  return piece;  // NOLINT(bugprone-return-const-ref-from-parameter)
 }
 
 }  // namespace internal
