@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The libminfer authors */
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Opens the library as a plug-in does: many rounds of dlopen and dlclose that leave nothing mapped,
-   two copies side by side, and beside a stand-in whose names come first.
+/* Case G14: opens the library as a plug-in does: many rounds of dlopen and dlclose that leave
+   nothing mapped, two copies side by side, and beside a stand-in whose names come first.
 
    usage: dlopen_host LIBRARY COPY STAND_IN */
 #define _GNU_SOURCE

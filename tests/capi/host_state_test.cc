@@ -108,7 +108,7 @@ TEST_CASE("Host state: errno, signal mask, locale and cancellation are left as t
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Case G04.
+// Cases G04 and G15.
 TEST_CASE("Host state: no signal or terminate handler is changed", "[capi]") {
   std::vector<struct sigaction> before(32);
   for (int i = 1; i < 32; ++i) sigaction(i, nullptr, &before[static_cast<size_t>(i)]);

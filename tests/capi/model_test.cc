@@ -187,6 +187,7 @@ TEST_CASE("Model: describe, capabilities and metadata", "[capi]") {
   CHECK(mf_metadata_key(model.get(), count, &key, &error) == MF_STATUS_OUT_OF_RANGE);
 }
 
+// Case G17.
 TEST_CASE("Model: progress tells the bytes, can stop the load, and may throw", "[capi]") {
   struct Seen {
     uint64_t done = 0;
