@@ -10,6 +10,13 @@
 namespace capi_test {
 namespace {
 
+// Memory for any struct_size that the library may believe, as a later header would have it.
+template <typename T>
+struct Extended {
+  T known;
+  uint8_t beyond[4096] = {};
+};
+
 class Driver {
  public:
   Driver(const std::string& model_path, const uint8_t* data, size_t size)
@@ -105,7 +112,8 @@ class Driver {
     switch (what) {
       case 0: {
         if (models_.size() >= 2) return DestroyOne(&models_, &mf_model_destroy);
-        mf_model_options options = MF_MODEL_OPTIONS_INIT;
+        Extended<mf_model_options> extended = {MF_MODEL_OPTIONS_INIT};
+        mf_model_options& options = extended.known;
         options.load_mode = static_cast<mf_load_mode>(Byte() % 3);
         if (Byte() % 8 == 0) options.struct_size = Number();
         if (Byte() % 8 == 0) options.reserved[0] = Byte();
@@ -270,7 +278,8 @@ class Driver {
   }
 
   void Sampling(mf_session* session) {
-    mf_sampling sampling;
+    Extended<mf_sampling> extended;
+    mf_sampling& sampling = extended.known;
     mf_sampling_init(&sampling, sizeof(sampling));
     sampling.seed = Byte();
     sampling.top_k = static_cast<int32_t>(Number());
