@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import headers
+
 
 def dump(library, include, out):
     subprocess.run(
@@ -33,6 +35,16 @@ def differs(baseline, now):
     if result.returncode & 3:
         return "abidiff failed: " + result.stdout + result.stderr
     return result.stdout if result.returncode else ""
+
+
+def described(text):
+    """The functions whose parameters and result a dump describes."""
+    return set(re.findall(r"<function-decl name='(mf_\w+)'[^>]*elf-symbol-id", text))
+
+
+def missing(text, declared):
+    """Faults of a dump that knows a function by its symbol only, or not at all."""
+    return [f"{name}: the dump does not describe it" for name in sorted(declared - described(text))]
 
 
 def planted(text):
@@ -65,8 +77,12 @@ def main():
         now = pathlib.Path(folder) / "now.abi"
         dump(library, include, now)
         text = now.read_text(encoding="utf-8")
-        declared = len(re.findall(r"<function-decl name='mf_\w+'[^>]*elf-symbol-id", text))
-        failures, count = [], 0
+        declared = {function.name for function in headers.read(include)}
+        failures, count = [], 1
+        if not missing(text, declared | {"mf_planted"}):
+            failures.append("planted violation not caught: a function without a description")
+        failures += missing(text, declared)
+        failures += missing(pathlib.Path(baseline).read_text(encoding="utf-8"), declared)
         if differs(now, now):
             failures.append("the library differs from itself")
         for name, changed in planted(text):
@@ -80,8 +96,8 @@ def main():
             failures.append(report + "an intended change needs a new baseline: see tests/abi/README.md")
     for failure in failures:
         print(failure)
-    print(f"{declared} functions compared, {count} planted violations")
-    return 1 if failures or declared == 0 else 0
+    print(f"{len(declared)} functions compared, {count} planted violations")
+    return 1 if failures or not declared else 0
 
 
 if __name__ == "__main__":
