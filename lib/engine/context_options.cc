@@ -159,7 +159,7 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& dev
   ExecutorBindings bindings;
   bindings.backends = {backend.get()};
   bindings.weight_stores = {nullptr};
-  bindings.rope_configs = {&model.hp.rope, 1};
+  bindings.rope_configs = model.rope_configs;
   bindings.kv_layers.resize(1);
   MF_ASSIGN_OR_RETURN(Executor::Sizes sizes, Executor::Measure(bindings, graph, {}));
 

@@ -138,16 +138,17 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* 
 }
 
 Status Model::LoadFrequencyFactors() {
-  rope_ = header_.description.hp.rope;
+  rope_configs_ = header_.description.rope_configs;
   if (header_.description.frequency_factors_tensor < 0) return OkStatus();
   const TensorInfo& tensor =
       header_.files.tensors()[static_cast<size_t>(header_.description.frequency_factors_tensor)];
-  rope_.frequency_factors.resize(static_cast<size_t>(tensor.dims[0]));
-  MF_RETURN_IF_ERROR(header_.files.ReadTensor(
-      tensor, 0,
-      absl::Span<uint8_t>(reinterpret_cast<uint8_t*>(rope_.frequency_factors.data()),
-                          rope_.frequency_factors.size() * sizeof(float))));
-  for (float factor : rope_.frequency_factors) {
+  std::vector<float>& factors = rope_configs_[0].frequency_factors;
+  factors.resize(static_cast<size_t>(tensor.dims[0]));
+  MF_RETURN_IF_ERROR(
+      header_.files.ReadTensor(tensor, 0,
+                               absl::Span<uint8_t>(reinterpret_cast<uint8_t*>(factors.data()),
+                                                   factors.size() * sizeof(float))));
+  for (float factor : factors) {
     if (std::isfinite(factor) && factor > 0.0f) continue;
     return Status(StatusCode::kInvalidArgument, Subsystem::kModel,
                   StrCat("a frequency factor is ", factor))

@@ -69,7 +69,7 @@ class Model {
 
   const std::shared_ptr<const Device>& device() const { return device_; }
   const WeightStore& weights() const { return *weights_; }
-  absl::Span<const RopeConfig> rope_configs() const { return {&rope_, 1}; }
+  absl::Span<const RopeConfig> rope_configs() const { return rope_configs_; }
   MemoryAccount::Snapshot memory() const { return account_->Read(); }
   const Logger& logger() const { return *logger_; }
 
@@ -85,7 +85,7 @@ class Model {
   std::shared_ptr<HostMemory> memory_;
   std::shared_ptr<const Device> device_;
   std::shared_ptr<WeightStore> weights_;
-  RopeConfig rope_;
+  std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors
   uint64_t n_parameters_ = 0;
 };
 

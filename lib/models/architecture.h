@@ -22,6 +22,7 @@ struct ModelDescription {
   std::vector<WeightInfo> weight_table;   // by WeightId
   std::vector<size_t> tensor_indices;     // by WeightId: the tensor in the file
   int64_t frequency_factors_tensor = -1;  // tensor in the file with rope divisors, or -1
+  std::vector<RopeConfig> rope_configs;   // hp.rope; hp.window_rope where the file has it
   std::vector<int32_t> layer_group;       // KV group of each layer
   std::vector<int32_t> group_window;      // window of each KV group, 0: none
 };

@@ -8,6 +8,8 @@
 
 namespace minfer {
 
+const Architecture& Gemma2Architecture();
+const Architecture& Gemma3Architecture();
 const Architecture& LlamaArchitecture();
 const Architecture& Qwen2Architecture();
 const Architecture& Qwen3Architecture();

@@ -35,6 +35,7 @@ ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, 
   attributes.rope_dim = hp.rope.rope_dim;
   attributes.rope_style = settings.rope_style;
   attributes.scale = settings.scale;
+  attributes.softcap = settings.softcap;
   attributes.window = model.group_window[group];
   OpAttributes k_attributes = attributes;
   k_attributes.n_heads = hp.n_kv_heads;

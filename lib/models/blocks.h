@@ -13,7 +13,8 @@ namespace minfer {
 struct AttentionSettings {
   RopeStyle rope_style = RopeStyle::kNorm;
   ValueId rope_table = kNoId;
-  float scale = 0.0f;  // scores are multiplied by it
+  float scale = 0.0f;    // scores are multiplied by it
+  float softcap = 0.0f;  // then become softcap * tanh(score / softcap); 0: stay
 };
 
 // x [T, E], already normed -> W_o of the attention over the layer's cache [T, E].

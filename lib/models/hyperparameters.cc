@@ -199,6 +199,33 @@ Status ReadSlidingWindow(const ModelFiles& file, Hyperparameters* hp) {
   return OkStatus();
 }
 
+Status ReadWindowPattern(const ModelFiles& file, uint32_t period, Hyperparameters* hp) {
+  const Metadata& metadata = file.metadata();
+  const std::string key = hp->architecture + ".attention.sliding_window_pattern";
+  if (metadata.IsArray(key)) {
+    MF_ASSIGN_OR_RETURN(hp->layer_windowed, metadata.GetBoolArray(key));
+    if (hp->layer_windowed.size() == static_cast<size_t>(hp->n_layers)) return OkStatus();
+    return Impossible(key, StrCat("an array of ", hp->layer_windowed.size(), " values for ",
+                                  hp->n_layers, " layers"));
+  }
+  MF_ASSIGN_OR_RETURN(period, metadata.GetU32Or(key, period));
+  if (period == 0) return Impossible(key, "a period of 0 layers");
+  hp->layer_windowed.clear();
+  for (int32_t i = 0; i < hp->n_layers; ++i) {
+    hp->layer_windowed.push_back(static_cast<uint32_t>(i) % period != period - 1);
+  }
+  return OkStatus();
+}
+
+Status ReadWindowRope(const ModelFiles& file, float base, Hyperparameters* hp) {
+  KeyReader keys(file.metadata(), hp->architecture);
+  MF_ASSIGN_OR_RETURN(base, keys.Positive("rope.freq_base_swa", base));
+  hp->window_rope.emplace();
+  hp->window_rope->rope_dim = hp->rope.rope_dim;
+  hp->window_rope->base = base;
+  return OkStatus();
+}
+
 Status RefuseUnknownKeys(const ModelFiles& file, const std::string& architecture,
                          const KeyRules& rules) {
   const Metadata& metadata = file.metadata();

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "backend/backend.h"
@@ -30,11 +32,21 @@ struct Hyperparameters {
   float rms_eps = 0.0f;        // A.attention.layer_norm_rms_epsilon
   RopeConfig rope;             // A.rope.*; frequency factors come from a tensor, at load
   int32_t sliding_window = 0;  // A.attention.sliding_window, tokens seen, own included; 0: all
-  int32_t n_vocab = 0;         // rows of token_embd.weight
+  std::vector<bool> layer_windowed;       // layers that have the window; empty: every layer
+  std::optional<RopeConfig> window_rope;  // of the windowed layers, where it is not `rope`
+  float attention_scale = 0.0f;           // scores are multiplied by it; 0: 1 / sqrt(head_dim_k)
+  float attention_softcap = 0.0f;         // A.attn_logit_softcapping, 0: none
+  float final_softcap = 0.0f;             // A.final_logit_softcapping, 0: none
+  int32_t n_vocab = 0;                    // rows of token_embd.weight
 
   int32_t q_width() const { return n_heads * head_dim_k; }
   int32_t k_width() const { return n_kv_heads * head_dim_k; }
   int32_t v_width() const { return n_kv_heads * head_dim_v; }
+  // Tokens that a layer sees, own included; 0: all.
+  int32_t window(int32_t layer) const {
+    const bool windowed = layer_windowed.empty() || layer_windowed[static_cast<size_t>(layer)];
+    return windowed ? sliding_window : 0;
+  }
 };
 
 // What an architecture does with the keys under "A.": reads them, or knows that leaving them out of
@@ -53,6 +65,15 @@ StatusOr<Hyperparameters> ReadCommonHyperparameters(const ModelFiles& file);
 
 // A.attention.sliding_window, for architectures that honour it; 0 counts as absent.
 Status ReadSlidingWindow(const ModelFiles& file, Hyperparameters* hp);
+
+// A.attention.sliding_window_pattern, for architectures whose layers differ: an array with true for
+// each windowed layer, or a period p whose last layer sees all; p = 1: no layer has a window.
+// `period` is the architecture's own.
+Status ReadWindowPattern(const ModelFiles& file, uint32_t period, Hyperparameters* hp);
+
+// A.rope.freq_base_swa, `base` when it is absent, as the whole RoPE setting of windowed layers:
+// they have no scaling.
+Status ReadWindowRope(const ModelFiles& file, float base, Hyperparameters* hp);
 
 // Refuses, by name, the first "A.*" key that neither list knows.
 Status RefuseUnknownKeys(const ModelFiles& file, const std::string& architecture,

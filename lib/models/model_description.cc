@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/str_cat.h"
 #include "graph/passes/passes.h"
 #include "models/architecture.h"
@@ -44,6 +46,17 @@ Status FindFrequencyFactors(const ModelFiles& file, WeightCollector* collector,
   return OkStatus();
 }
 
+// Layers of one window share a KV group; groups are in the order of their first layers.
+void AssignKvGroups(ModelDescription* model) {
+  for (int32_t layer = 0; layer < model->hp.n_layers; ++layer) {
+    const int32_t window = model->hp.window(layer);
+    std::vector<int32_t>& windows = model->group_window;
+    const auto known = std::find(windows.begin(), windows.end(), window);
+    model->layer_group.push_back(static_cast<int32_t>(known - windows.begin()));
+    if (known == windows.end()) windows.push_back(window);
+  }
+}
+
 }  // namespace
 
 StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeOptions& options) {
@@ -69,8 +82,9 @@ StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeO
   if (!options.allow_unknown_keys) MF_RETURN_IF_ERROR(collector.RefuseUnknownTensors());
   model.weight_table = collector.TakeTable();
   model.tensor_indices = collector.TakeTensorIndices();
-  model.layer_group.assign(static_cast<size_t>(model.hp.n_layers), 0);
-  model.group_window = {model.hp.sliding_window};
+  model.rope_configs.push_back(model.hp.rope);
+  if (model.hp.window_rope.has_value()) model.rope_configs.push_back(*model.hp.window_rope);
+  AssignKvGroups(&model);
   return model;
 }
 

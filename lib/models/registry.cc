@@ -8,11 +8,15 @@ namespace {
 using Maker = const Architecture& (*)();
 
 // A new architecture is one line here.
+// clang-format off
 constexpr Maker kArchitectures[] = {
+    Gemma2Architecture,
+    Gemma3Architecture,
     LlamaArchitecture,
     Qwen2Architecture,
     Qwen3Architecture,
 };
+// clang-format on
 
 }  // namespace
 

@@ -15,24 +15,26 @@
 namespace minfer {
 
 struct LayerWeights {
-  WeightId attn_norm = kNoId;  // [n_embd]
-  WeightId q = kNoId;          // [n_embd, n_heads * head_dim_k]
-  WeightId k = kNoId;          // [n_embd, n_kv_heads * head_dim_k]
-  WeightId v = kNoId;          // [n_embd, n_kv_heads * head_dim_v]
-  WeightId o = kNoId;          // [n_heads * head_dim_v, n_embd]
-  WeightId q_bias = kNoId;     // [n_heads * head_dim_k]
-  WeightId k_bias = kNoId;     // [n_kv_heads * head_dim_k]
-  WeightId v_bias = kNoId;     // [n_kv_heads * head_dim_v]
-  WeightId o_bias = kNoId;     // [n_embd]
-  WeightId q_norm = kNoId;     // [head_dim_k]
-  WeightId k_norm = kNoId;     // [head_dim_k]
-  WeightId ffn_norm = kNoId;   // [n_embd]
-  WeightId gate = kNoId;       // [n_embd, n_ff]
-  WeightId up = kNoId;         // [n_embd, n_ff]
-  WeightId down = kNoId;       // [n_ff, n_embd]
-  WeightId gate_bias = kNoId;  // [n_ff]
-  WeightId up_bias = kNoId;    // [n_ff]
-  WeightId down_bias = kNoId;  // [n_embd]
+  WeightId attn_norm = kNoId;       // [n_embd]
+  WeightId attn_post_norm = kNoId;  // [n_embd], of the attention's result
+  WeightId q = kNoId;               // [n_embd, n_heads * head_dim_k]
+  WeightId k = kNoId;               // [n_embd, n_kv_heads * head_dim_k]
+  WeightId v = kNoId;               // [n_embd, n_kv_heads * head_dim_v]
+  WeightId o = kNoId;               // [n_heads * head_dim_v, n_embd]
+  WeightId q_bias = kNoId;          // [n_heads * head_dim_k]
+  WeightId k_bias = kNoId;          // [n_kv_heads * head_dim_k]
+  WeightId v_bias = kNoId;          // [n_kv_heads * head_dim_v]
+  WeightId o_bias = kNoId;          // [n_embd]
+  WeightId q_norm = kNoId;          // [head_dim_k]
+  WeightId k_norm = kNoId;          // [head_dim_k]
+  WeightId ffn_norm = kNoId;        // [n_embd]
+  WeightId ffn_post_norm = kNoId;   // [n_embd], of the FFN's result
+  WeightId gate = kNoId;            // [n_embd, n_ff]
+  WeightId up = kNoId;              // [n_embd, n_ff]
+  WeightId down = kNoId;            // [n_ff, n_embd]
+  WeightId gate_bias = kNoId;       // [n_ff]
+  WeightId up_bias = kNoId;         // [n_ff]
+  WeightId down_bias = kNoId;       // [n_embd]
 };
 
 struct ModelWeights {

@@ -10,12 +10,12 @@
 
 namespace minfer::testing {
 
-std::string TinyModelPath(const std::string& name) {
+std::string TinyModelPath(const std::string& name, const std::string& script) {
   static const std::string folder = MakeTempDir("tiny");
   const std::string path = folder + "/" + name + ".gguf";
   if (!std::filesystem::exists(path)) {
     INFO(name);
-    REQUIRE(RunPython({TestDataPath("tiny_ref.py"), "--gguf", name, path}));
+    REQUIRE(RunPython({TestDataPath(script), "--gguf", name, path}));
   }
   return path;
 }
@@ -59,13 +59,15 @@ std::shared_ptr<const Model> LoadModel(const std::string& path) {
   return *model;
 }
 
-std::shared_ptr<const Model> LoadTinyModel(const std::string& name) {
-  return LoadModel(TinyModelPath(name));
+std::shared_ptr<const Model> LoadTinyModel(const std::string& name, const std::string& script) {
+  return LoadModel(TinyModelPath(name, script));
 }
 
 std::optional<std::string> SmolLm2Path() {
   return RealModelPath("SmolLM2-135M-Instruct.Q4_1.gguf");
 }
+
+std::optional<std::string> Gemma3Path() { return RealModelPath("gemma-3-270m-q4_k_m.gguf"); }
 
 std::shared_ptr<Context> MakeContext(std::shared_ptr<const Model> model,
                                      const ContextOptions& options) {

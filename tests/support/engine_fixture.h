@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Models and contexts for tests: the tiny reference models of tests/data/tiny_ref.py, and the real
-// one that examples/quickstart.sh fetches.
+// Models and contexts for tests: the tiny reference models of the scripts in tests/data, and the
+// real ones that examples/setup.sh fetches.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,16 @@
 
 namespace minfer::testing {
 
-// Writes tiny model `name` (tiny_ref.py --list) once a process and gives its path.
-std::string TinyModelPath(const std::string& name);
-std::shared_ptr<const Model> LoadTinyModel(const std::string& name);
+// Writes tiny model `name` of a script in tests/data once a process and gives its path.
+std::string TinyModelPath(const std::string& name, const std::string& script = "tiny_ref.py");
+std::shared_ptr<const Model> LoadTinyModel(const std::string& name,
+                                           const std::string& script = "tiny_ref.py");
 // The same model with its matrices in another type (those whose rows are whole blocks of it).
 std::string QuantizedTinyModelPath(const std::string& name, ElementType type);
 
-// The file of the golden answers, or nothing (with a printed reason) where it is absent.
+// The files of the golden answers, or nothing (with a printed reason) where one is absent.
 std::optional<std::string> SmolLm2Path();
+std::optional<std::string> Gemma3Path();
 std::shared_ptr<const Model> LoadModel(const std::string& path);
 
 std::shared_ptr<Context> MakeContext(std::shared_ptr<const Model> model,
