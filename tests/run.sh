@@ -102,7 +102,21 @@ test_stage() {
   fi
 }
 
+# planted NAME TEXT COMMAND...: a check must fail on the source TEXT, given to it as a file.
+planted() {
+  local file=$build/planted/$1.cc text=$2
+  shift 2
+  mkdir -p "$build/planted"
+  cp .clang-format .clang-tidy "$build/planted"
+  printf '%s\n' "$text" > "$file"
+  if "$@" "$file"; then
+    echo "finds nothing wrong with: $text"
+    return 1
+  fi
+}
+
 check_format() {
+  planted format 'int  f( ) ;' clang-format --dry-run --Werror || return 1
   git ls-files -z '*.cc' '*.h' '*.c' '*.hpp' '*.cu' '*.cuh' '*.inc' |
     xargs -0 clang-format --dry-run --Werror
 }
@@ -119,11 +133,13 @@ build_matching() {
 }
 
 tidy() {
+  planted name 'int bad_name(int a) { return a; }' clang-tidy-19 --quiet || return 1
   git ls-files 'lib/*.cc' 'capi/*.cc' 'kernels/*.cc' |
     xargs -P "$JOBS" -n 4 clang-tidy-19 -p "$build/tidy" --quiet
 }
 
 configure_tidy() {
+  planted name 'int bad_name(int a) { return a; }' clang-tidy-19 --quiet || return 1
   CC=clang-19 CXX=clang++-19 configure_build "$build/tidy" -DMINFER_BUILD_TESTS=OFF &&
     ninja -C "$build/tidy" -t targets all > /dev/null
 }
