@@ -11,7 +11,13 @@ namespace minfer::chat {
 
 // A call of the library may take 64 KiB of the caller's stack; this leaves room for the frames
 // above the walk and for the leaves below it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// A sanitizer's frames are many times as large: with the same bound ordinary templates would not
+// render.
+inline constexpr size_t kStackBytes = size_t{1024} * 1024;
+#else
 inline constexpr size_t kStackBytes = size_t{40} * 1024;
+#endif
 
 class StackGuard {
  public:

@@ -14,10 +14,13 @@
 
 #include "chat/chat_template.h"
 #include "chat/message.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_data.h"
 
 namespace minfer {
 namespace {
+
+using testing::kSanitized;
 
 StatusOr<RenderedText> RenderWith(const std::string& source, const RenderOptions& options,
                                   const std::string& context = "{}") {
@@ -36,10 +39,20 @@ std::string Repeated(const std::string& text, size_t times) {
   return out;
 }
 
+// The default limits, and lower ones where each step costs tens of times as much.
+RenderOptions HostileOptions() {
+  RenderOptions options;
+  if (kSanitized) {
+    options.limits.max_steps /= 100;
+    options.limits.max_memory_bytes /= 8;
+  }
+  return options;
+}
+
 // Runs a function on a thread with a stack of our own and says how deep it went.
 class StackMeter {
  public:
-  static constexpr size_t kStackSize = size_t{256} * 1024;
+  static constexpr size_t kStackSize = size_t{kSanitized ? 8192 : 256} * 1024;
 
   size_t Run(const std::function<void()>& function) {
     const std::unique_ptr<void, decltype(&std::free)> stack(std::aligned_alloc(4096, kStackSize),
@@ -80,7 +93,7 @@ TEST_CASE("ChatTemplate: names the limit of steps", "[chat]") {
   // Loops in loops end too.
   const std::string nested =
       Repeated("{% for i in range(100000) %}", 6) + "x" + Repeated("{% endfor %}", 6);
-  CHECK(ErrorOf(nested).code() == StatusCode::kResourceExhausted);
+  CHECK(ErrorOf(nested, HostileOptions()).code() == StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("ChatTemplate: refuses output past the limit with the numbers", "[chat]") {
@@ -126,7 +139,7 @@ TEST_CASE("ChatTemplate: bounds what is built on the way", "[chat]") {
            "{% set ns.v = ns.v + [range(100000)] %}{% endfor %}",
        }) {
     INFO(source);
-    CHECK(ErrorOf(source).code() == StatusCode::kResourceExhausted);
+    CHECK(ErrorOf(source, HostileOptions()).code() == StatusCode::kResourceExhausted);
   }
 }
 
@@ -160,7 +173,7 @@ TEST_CASE("ChatTemplate: counts the work that one expression can hide", "[chat]"
            large + "{% set d = {x: 1} %}" + rounds + "{{ 'a' if d[x] }}{% endfor %}",
        }) {
     INFO(source);
-    const Status status = ErrorOf(source);
+    const Status status = ErrorOf(source, HostileOptions());
     CHECK(status.code() == StatusCode::kResourceExhausted);
   }
 }
@@ -180,12 +193,13 @@ TEST_CASE("ChatTemplate: large mappings and many names are found by hash", "[cha
 }
 
 TEST_CASE("ChatTemplate: gives memory back within a render", "[chat]") {
-  // Each round's text is dropped by the next: 4 GB in all, never more than two texts at a time.
+  // Each round's text is dropped by the next: far more than the limit in all, never more than two
+  // texts at a time.
   RenderOptions options;
   options.limits.max_memory_bytes = size_t{2} << 20;
-  const std::string source =
-      "{% set ns = namespace(s='') %}{% for i in range(10000) %}{% set ns.s = 'x' * 400000 %}"
-      "{% endfor %}{{ ns.s|length }}";
+  const std::string source = "{% set ns = namespace(s='') %}{% for i in range(" +
+                             std::string(kSanitized ? "20" : "10000") +
+                             ") %}{% set ns.s = 'x' * 400000 %}{% endfor %}{{ ns.s|length }}";
   const StatusOr<RenderedText> got = RenderWith(source, options);
   INFO(got.status().ToString());
   REQUIRE(got.ok());
@@ -286,7 +300,7 @@ TEST_CASE("ChatTemplate: stays within 64 KiB of stack", "[chat]") {
   for (const std::string& source : DeepTemplates()) {
     INFO(source.substr(0, 120));
     Status status;
-    const size_t used = meter.Run([&] { status = ErrorOf(source); });
+    const size_t used = meter.Run([&] { status = ErrorOf(source, HostileOptions()); });
     INFO(status.ToString());
     CHECK(used < StackMeter::kStackSize);
     // An answer, an error of the grammar, or a limit; the process goes on.
@@ -297,9 +311,12 @@ TEST_CASE("ChatTemplate: stays within 64 KiB of stack", "[chat]") {
   }
   std::cout << "chat: at most " << deepest << " bytes of stack (" << idle
             << " of an idle thread)\n";
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  CHECK(deepest < size_t{64} * 1024);
-#endif
+  if (kSanitized) {
+    testing::ReportSkip(
+        "the 64 KiB of stack: a sanitizer's frames are larger than those that ship");
+  } else {
+    CHECK(deepest < size_t{64} * 1024);
+  }
 }
 
 }  // namespace
