@@ -140,11 +140,14 @@ mf_status mf_context_get_memory(const mf_context* context, size_t device, mf_mem
     }
     MF_RETURN_IF_ERROR(capi::CheckIndex("device", device, minfer::FindDevices().size()));
     const minfer::MemoryAccount::Snapshot memory = call.context().memory();
+    const int32_t owner = call.context().model().device_index();
     if (out_now != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/false), device), out_now);
+      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/false), device, owner),
+                       out_now);
     }
     if (out_peak != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/true), device), out_peak);
+      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/true), device, owner),
+                       out_peak);
     }
     return OkStatus();
   });

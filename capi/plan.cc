@@ -28,18 +28,20 @@ mf_status mf_model_plan(const mf_source* sources, size_t n_sources,
     MF_ASSIGN_OR_RETURN(const capi::ContextSettings run, capi::ReadContextOptions(context_options));
     const auto devices = minfer::FindDevices();
     MF_RETURN_IF_ERROR(capi::CheckIndex("device", device, devices.size()));
+    const int32_t owner = load.engine.device;
     MF_ASSIGN_OR_RETURN(minfer::ModelFiles files,
                         capi::OpenSources(sources, n_sources, load.access));
     MF_ASSIGN_OR_RETURN(const minfer::ModelHeader header,
                         minfer::ReadModelHeader(std::move(files), load.engine));
-    const minfer::MemoryUse model_use = minfer::PlanModel(header, load.engine);
-    MF_ASSIGN_OR_RETURN(const minfer::MemoryUse context_use,
-                        minfer::PlanContext(header.description, *devices[0], run.engine));
+    MF_ASSIGN_OR_RETURN(const minfer::MemoryUse model_use, minfer::PlanModel(header, load.engine));
+    MF_ASSIGN_OR_RETURN(
+        const minfer::MemoryUse context_use,
+        minfer::PlanContext(header.description, *devices[static_cast<size_t>(owner)], run.engine));
     if (out_model_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(model_use, device), out_model_use);
+      capi::WriteSized(capi::ToMemoryUse(model_use, device, owner), out_model_use);
     }
     if (out_context_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(context_use, device), out_context_use);
+      capi::WriteSized(capi::ToMemoryUse(context_use, device, owner), out_context_use);
     }
     return minfer::OkStatus();
   });

@@ -51,8 +51,8 @@ Status CheckFlag(uint8_t value, std::string_view name) {
   return InvalidArgument(name, StrCat(static_cast<int>(value), " is neither 0 nor 1"));
 }
 
-// This version has one device to run a model on, the CPU.
-Status CheckDevices(const mf_model_options& options) {
+// The device to run a model on: the one named, or the CPU.
+Status ReadDevice(const mf_model_options& options, int32_t* out) {
   if (options.n_devices > 1) {
     return Status(StatusCode::kUnimplemented, Subsystem::kApi,
                   "this version runs a model on one device")
@@ -60,8 +60,10 @@ Status CheckDevices(const mf_model_options& options) {
   }
   const size_t n_devices = FindDevices().size();
   return ReadArray(options.devices, options.n_devices, "devices",
-                   [&](size_t, const mf_model_device& device) {
-                     return CheckIndex("devices", device.device, n_devices);
+                   [&](size_t, const mf_model_device& device) -> Status {
+                     MF_RETURN_IF_ERROR(CheckIndex("devices", device.device, n_devices));
+                     *out = static_cast<int32_t>(device.device);
+                     return OkStatus();
                    });
 }
 
@@ -89,11 +91,11 @@ StatusOr<LoadSettings> ReadModelOptions(const mf_model_options* in) {
   MF_ASSIGN_OR_RETURN(const mf_model_options options, ReadOptions(in, "mf_model_options"));
   MF_RETURN_IF_ERROR(CheckReserved(options.reserved, sizeof(options.reserved), "mf_model_options"));
   MF_RETURN_IF_ERROR(CheckFlag(options.allow_unknown_keys, "allow_unknown_keys"));
-  MF_RETURN_IF_ERROR(CheckDevices(options));
   if (options.load_mode != MF_LOAD_MAP && options.load_mode != MF_LOAD_READ) {
     return InvalidArgument("load_mode", StrCat(options.load_mode, " is no mode"));
   }
   LoadSettings settings;
+  MF_RETURN_IF_ERROR(ReadDevice(options, &settings.engine.device));
   const bool read = options.load_mode == MF_LOAD_READ;
   settings.access = read ? FileAccess::kRead : FileAccess::kMap;
   settings.engine.read_weights = read;
@@ -163,11 +165,10 @@ StatusOr<ContextSettings> ReadContextOptions(const mf_context_options* in) {
   return settings;
 }
 
-mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device) {
+mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device, int32_t owner) {
   mf_memory_use out = MF_MEMORY_USE_INIT;
   out.device = static_cast<uint32_t>(device);
-  // Everything of this version is on device 0.
-  if (device != 0) return out;
+  if (device != static_cast<size_t>(owner)) return out;
   out.total = use.total();
   for (int i = 0; i < kMemoryClassCount; ++i) out.bytes[i] = use[static_cast<MemoryClass>(i)];
   return out;

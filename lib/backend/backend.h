@@ -153,6 +153,8 @@ class Backend {
   // Sizes that a plan needs. Scratch covers every node of the graph.
   virtual uint64_t ScratchBytes(const Graph& graph) const = 0;
   virtual StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const = 0;
+  // Host memory that the backend takes for transfers when it is made.
+  virtual uint64_t StagingBytes() const { return 0; }
   // Takes the scratch memory once, at creation.
   virtual Status ReserveScratch(uint64_t bytes) = 0;
 

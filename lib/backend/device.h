@@ -31,7 +31,7 @@ struct DeviceInfo {
 struct BackendOptions {
   ParallelRunner* runner = nullptr;    // CPU work; outlives the backend
   std::shared_ptr<HostMemory> memory;  // the one door for host memory, with its account
-  Logger* logger = nullptr;            // outlives the backend
+  const Logger* logger = nullptr;      // outlives the backend
   bool reference = false;              // scalar twins and float activations
   bool residual_activations = true;    // 15-bit activations where 8 cost the most
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
@@ -40,7 +40,7 @@ struct BackendOptions {
 
 struct WeightStoreOptions {
   std::shared_ptr<HostMemory> memory;
-  Logger* logger = nullptr;  // outlives the store
+  const Logger* logger = nullptr;  // outlives the store
 };
 
 class Device {

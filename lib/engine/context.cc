@@ -64,6 +64,7 @@ Status Context::Initialize(const ContextOptions& options) {
   BackendOptions backend_options;
   backend_options.runner = runner_.get();
   backend_options.memory = memory_;
+  backend_options.logger = logger_.get();
   backend_options.reference = config_.tuning.reference;
   backend_options.forced_isa = config_.tuning.isa;
   backend_options.residual_activations = config_.tuning.residual_activations;

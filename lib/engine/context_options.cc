@@ -170,7 +170,8 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& dev
   }
   use[MemoryClass::kActivations] = backend->AllocationBytes(sizes.arena_bytes[0]);
   use[MemoryClass::kScratch] = sizes.scratch_bytes[0];
-  use[MemoryClass::kStaging] = sizes.staging_bytes + LogitsBytes(config, model);
+  use[MemoryClass::kStaging] =
+      sizes.staging_bytes + backend->StagingBytes() + LogitsBytes(config, model);
   return use;
 }
 

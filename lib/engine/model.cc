@@ -28,6 +28,16 @@ Status Cancelled(uint64_t done, uint64_t total) {
                 StrCat("load cancelled after ", done, " of ", total, " bytes"));
 }
 
+StatusOr<std::shared_ptr<const Device>> FindDevice(int32_t index) {
+  const auto devices = FindDevices();
+  if (index >= 0 && static_cast<size_t>(index) < devices.size()) {
+    return devices[static_cast<size_t>(index)];
+  }
+  return Status(StatusCode::kOutOfRange, Subsystem::kEngine,
+                StrCat("device ", index, " of ", devices.size()))
+      .WithName("device");
+}
+
 uint64_t WeightBytes(const ModelDescription& model) {
   uint64_t total = 0;
   for (const WeightInfo& info : model.weight_table) total += info.bytes;
@@ -57,13 +67,17 @@ StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& opti
   return header;
 }
 
-MemoryUse PlanModel(const ModelHeader& header, const ModelOptions& options) {
+StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options) {
   MemoryUse use;
   const ModelDescription& model = header.description;
+  MF_ASSIGN_OR_RETURN(const std::shared_ptr<const Device> device, FindDevice(options.device));
+  MF_ASSIGN_OR_RETURN(const std::shared_ptr<WeightStore> store,
+                      device->CreateWeightStore(WeightStoreOptions()));
   for (size_t id = 0; id < model.weight_table.size(); ++id) {
-    const uint64_t bytes = model.weight_table[id].bytes;
+    const WeightInfo& info = model.weight_table[id];
     const bool in_place = InPlace(header, options, static_cast<WeightId>(id));
-    use[in_place ? MemoryClass::kMapped : MemoryClass::kWeights] += bytes;
+    use[MemoryClass::kWeights] += store->BytesFor(info, in_place);
+    if (in_place) use[MemoryClass::kMapped] += info.bytes;
   }
   return use;
 }
@@ -81,9 +95,11 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   }
   model->account_ = std::make_shared<MemoryAccount>();
   MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
-  model->device_ = FindDevices().front();
+  model->device_index_ = options.device;
+  MF_ASSIGN_OR_RETURN(model->device_, FindDevice(options.device));
   WeightStoreOptions store_options;
   store_options.memory = model->memory_;
+  store_options.logger = model->logger_.get();
   MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
   MF_RETURN_IF_ERROR(model->LoadFrequencyFactors());
   MF_RETURN_IF_ERROR(model->LoadWeights(options));

@@ -26,6 +26,7 @@ namespace minfer {
 using LoadProgressFn = bool (*)(void* user_data, uint64_t bytes_done, uint64_t bytes_total);
 
 struct ModelOptions {
+  int32_t device = 0;         // index into FindDevices()
   bool read_weights = false;  // copy them even where they could be used in place
   bool allow_unknown_keys = false;
   std::string tuning;  // levers of scope kModel
@@ -47,8 +48,9 @@ struct ModelHeader {
 
 StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options);
 
-// What Load takes on the CPU for a header, to the byte for the classes of total().
-MemoryUse PlanModel(const ModelHeader& header, const ModelOptions& options);
+// What Load takes on the device of the options for a header, to the byte for the classes of
+// total().
+StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options);
 
 class Model {
  public:
@@ -68,6 +70,7 @@ class Model {
   uint64_t n_parameters() const { return n_parameters_; }
 
   const std::shared_ptr<const Device>& device() const { return device_; }
+  int32_t device_index() const { return device_index_; }
   const WeightStore& weights() const { return *weights_; }
   absl::Span<const RopeConfig> rope_configs() const { return rope_configs_; }
   MemoryAccount::Snapshot memory() const { return account_->Read(); }
@@ -83,6 +86,7 @@ class Model {
   std::shared_ptr<const Logger> logger_;
   std::shared_ptr<MemoryAccount> account_;
   std::shared_ptr<HostMemory> memory_;
+  int32_t device_index_ = 0;
   std::shared_ptr<const Device> device_;
   std::shared_ptr<WeightStore> weights_;
   std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors

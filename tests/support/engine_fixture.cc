@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "engine/backends.h"
 #include "gguf/writer.h"
 #include "kernels/quant/quantize.h"
 
@@ -51,12 +52,23 @@ std::string QuantizedTinyModelPath(const std::string& name, ElementType type) {
   return path;
 }
 
-std::shared_ptr<const Model> LoadModel(const std::string& path) {
+std::shared_ptr<const Model> LoadModel(const std::string& path, int32_t device) {
   StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kMap);
   MF_REQUIRE_OK(files);
-  StatusOr<std::shared_ptr<const Model>> model = Model::Load(std::move(*files), ModelOptions());
+  ModelOptions options;
+  options.device = device;
+  StatusOr<std::shared_ptr<const Model>> model = Model::Load(std::move(*files), options);
   MF_REQUIRE_OK(model);
   return *model;
+}
+
+std::optional<int32_t> CudaDeviceIndex() {
+  const auto devices = FindDevices();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i]->info().kind == DeviceKind::kCuda) return static_cast<int32_t>(i);
+  }
+  ReportSkip("no CUDA device, or a build without CUDA");
+  return std::nullopt;
 }
 
 std::shared_ptr<const Model> LoadTinyModel(const std::string& name, const std::string& script) {

@@ -27,7 +27,9 @@ std::string QuantizedTinyModelPath(const std::string& name, ElementType type);
 // The files of the golden answers, or nothing (with a printed reason) where one is absent.
 std::optional<std::string> SmolLm2Path();
 std::optional<std::string> Gemma3Path();
-std::shared_ptr<const Model> LoadModel(const std::string& path);
+std::shared_ptr<const Model> LoadModel(const std::string& path, int32_t device = 0);
+// The index of the first CUDA device, or nothing (with a printed reason) where there is none.
+std::optional<int32_t> CudaDeviceIndex();
 
 std::shared_ptr<Context> MakeContext(std::shared_ptr<const Model> model,
                                      const ContextOptions& options);

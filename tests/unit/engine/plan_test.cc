@@ -47,7 +47,9 @@ StatusOr<std::shared_ptr<const Model>> Load(const Case& c, MemoryUse* plan) {
   MF_REQUIRE_OK(planned);
   StatusOr<ModelHeader> header = ReadModelHeader(std::move(*planned), options);
   MF_REQUIRE_OK(header);
-  *plan = PlanModel(*header, options);
+  StatusOr<MemoryUse> use = PlanModel(*header, options);
+  MF_REQUIRE_OK(use);
+  *plan = *use;
   StatusOr<ModelFiles> files = ModelFiles::Open(
       TinyModelPath(c.model), c.read_weights ? FileAccess::kRead : FileAccess::kMap);
   MF_REQUIRE_OK(files);
