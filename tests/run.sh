@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Installs what is missing, builds, and runs every test:
-#   bash tests/run.sh          the build, all tests, lint, format, symbols and ABI, ASan and UBSan
+#   bash tests/run.sh          the build, all tests, lint, format, symbols and ABI, ASan and UBSan,
+#                              and where nvcc is, a build with CUDA for one architecture
 #   bash tests/run.sh --all    and the portable build, TSan, clang-tidy, long loops, fuzzing
 # Everything lands in build/tests; a stage that fails shows the end of its log. The last line is
 # "N passed, N failed, N skipped".
@@ -177,17 +178,21 @@ else
   skip "model tests" "the model could not be fetched; see above"
   sed -i '/^failed\tmodel$/d' "$checks"
 fi
-if command -v nvcc > /dev/null; then
-  skip "CUDA build" "nvcc is here, but this version has no CUDA backend"
-else
-  skip "CUDA build" "no nvcc, and this version has no CUDA backend"
-fi
-
 stage "configure" configure_build "$build/release" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DMINFER_BUILD_TESTS=ON -DMINFER_BUILD_EXAMPLES=ON || finish
 stage "build" ninja -C "$build/release" || finish
 test_stage "tests" run_ctest "$build/release" -j "$JOBS"
 stage "format" check_format
+# One architecture, and what only this build has. Devices are not asked for: tests that want one
+# print a skip where there is none.
+if PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc > /dev/null; then
+  if stage "build with CUDA" build_matching "$build/cuda" '^cuda_' -DCMAKE_BUILD_TYPE=Release \
+    -DMINFER_CUDA=ON -DMINFER_CUDA_ARCHS=90; then
+    test_stage "tests with CUDA" run_ctest "$build/cuda" -j "$JOBS" -R '^cuda_'
+  fi
+else
+  skip "CUDA build" "there is no nvcc"
+fi
 if stage "build with ASan and UBSan" build_matching "$build/asan" '^(unit|capi)_' \
   "${SANITIZED[@]}" "-DMINFER_SANITIZE=address;undefined"; then
   test_stage "tests with ASan and UBSan" run_ctest "$build/asan" -j "$JOBS" -R '^(unit|capi)_'

@@ -93,8 +93,8 @@ std::vector<Factory> FactoriesOf(const Mix& mix) {
   return factories;
 }
 
-const std::vector<Mix>& Mixes() {
-  static const auto* const mixes = new std::vector<Mix>{
+std::vector<Mix>* MakeMixes() {
+  auto* mixes = new std::vector<Mix>{
       {{"deferred"}, 0.0},
       {{"cpu"}, 1e-4},
       {{"deferred", "deferred"}, 0.0},
@@ -102,7 +102,25 @@ const std::vector<Mix>& Mixes() {
       {{"deferred", "cpu"}, 1e-4},
       {{"deferred", "cpu", "deferred"}, 1e-4},
   };
+  if (HasCudaDevice()) {
+    mixes->push_back({{"cuda"}, 1e-4});
+    mixes->push_back({{"cuda", "cpu"}, 1e-4});
+    mixes->push_back({{"cpu", "cuda", "deferred"}, 1e-4});
+  }
+  return mixes;
+}
+
+const std::vector<Mix>& Mixes() {
+  static const std::vector<Mix>* const mixes = MakeMixes();
   return *mixes;
+}
+
+TEST_CASE("Conformance: a CUDA device takes part", "[conformance][cuda]") {
+  if (!HasCudaDevice()) {
+    ReportSkip("no CUDA device, or a build without CUDA");
+    return;
+  }
+  CHECK(FactoryNamed("cuda").captures);
 }
 
 TEST_CASE("Conformance: layers placed by turns give the scalar answer", "[conformance]") {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/cpu_device.h"
+#include "backend/cuda_devices.h"
 #include "tests/conformance/rig.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/test_data.h"
@@ -57,14 +58,62 @@ Factory DeferredFactory(
   return factory;
 }
 
-const std::vector<Factory>& AllFactories() {
-  static const auto* const factories = new std::vector<Factory>{
+namespace {
+
+// The first CUDA device, or nothing. Kept for the program: every backend made needs it.
+const std::shared_ptr<Device>& FirstCudaDevice() {
+  static const auto* const device = new std::shared_ptr<Device>([]() -> std::shared_ptr<Device> {
+    std::vector<std::unique_ptr<Device>> devices = MakeCudaDevices();
+    if (devices.empty()) return nullptr;
+    return std::move(devices[0]);
+  }());
+  return *device;
+}
+
+Factory CudaFactory(const std::string& name, bool reference) {
+  Factory factory;
+  factory.name = name;
+  factory.make_backend = [reference](std::shared_ptr<HostMemory> memory) {
+    StatusOr<std::unique_ptr<Backend>> backend =
+        FirstCudaDevice()->CreateBackend(CpuOptions(std::move(memory), reference));
+    MF_REQUIRE_OK(backend);
+    return *std::move(backend);
+  };
+  factory.make_store = [](std::shared_ptr<HostMemory> memory) {
+    WeightStoreOptions options;
+    options.memory = std::move(memory);
+    StatusOr<std::shared_ptr<WeightStore>> store = FirstCudaDevice()->CreateWeightStore(options);
+    MF_REQUIRE_OK(store);
+    return *std::move(store);
+  };
+  factory.captures = true;
+  factory.checks_protocol = true;
+  factory.tolerance = 2e-6;
+  factory.quantised_tolerance = reference ? 2e-6 : 2e-2;
+  return factory;
+}
+
+std::vector<Factory>* MakeFactories() {
+  auto* factories = new std::vector<Factory>{
       DeferredFactory(
           "deferred",
           [](std::shared_ptr<HostMemory>) { return std::make_unique<DeferredBackend>(); }),
       CpuFactory("cpu", false),
       CpuFactory("cpu reference", true),
   };
+  if (HasCudaDevice()) {
+    factories->push_back(CudaFactory("cuda", false));
+    factories->push_back(CudaFactory("cuda reference", true));
+  }
+  return factories;
+}
+
+}  // namespace
+
+bool HasCudaDevice() { return FirstCudaDevice() != nullptr; }
+
+const std::vector<Factory>& AllFactories() {
+  static const std::vector<Factory>* const factories = MakeFactories();
   return *factories;
 }
 

@@ -38,6 +38,8 @@ struct Factory {
 // Every backend there is; a new one is one line in factories.cc.
 const std::vector<Factory>& AllFactories();
 const Factory& FactoryNamed(const std::string& name);
+// Whether the factories "cuda" and "cuda reference" are among them.
+bool HasCudaDevice();
 // A factory of deferred backends, for variants.
 Factory DeferredFactory(
     const std::string& name,

@@ -97,6 +97,11 @@ FORBIDDEN = [
     ("thread_local", "thread_local int x;"),
     ("fork", "fork();"),
     ("rand", "int x = rand();"),
+    ("device-wide", "cudaDeviceSynchronize();"),
+    ("device-wide", "cudaDeviceReset();"),
+    ("device-wide", "cudaMemcpy(to, from, 8, cudaMemcpyHostToDevice);"),
+    ("device-wide", "cudaMemset(to, 0, 8);"),
+    ("device-wide", "Launch(kernel, shape, cudaStreamLegacy);"),
 ]
 
 # Joined here, so that this file is clean.

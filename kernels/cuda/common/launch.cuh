@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The one door for kernel launches, and the few numbers that every launcher needs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "kernels/common/kernel_status.h"
+
+namespace minfer::kernels::cuda {
+
+inline constexpr int kWarp = 32;
+// Blocks along x that a launch may have.
+inline constexpr int64_t kMaxGridX = 0x7fffffff;
+inline constexpr int64_t kMaxGridYz = 65535;
+
+inline int64_t CeilDiv(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes = 0;
+};
+
+// Enqueues the kernel; kDeviceError when the launch was refused, with the reason in
+// cudaGetLastError.
+template <typename... Parameters, typename... Arguments>
+KernelStatus Launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+                    Arguments&&... arguments) {
+  kernel<<<shape.grid, shape.block, shape.shared_bytes, stream>>>(
+      std::forward<Arguments>(arguments)...);
+  return cudaPeekAtLastError() == cudaSuccess ? KernelStatus::kOk : KernelStatus::kDeviceError;
+}
+
+}  // namespace minfer::kernels::cuda

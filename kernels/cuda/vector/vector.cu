@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "kernels/cuda/vector/vector.h"
+
+#include <algorithm>
+
+#include "kernels/cuda/common/launch.cuh"
+#include "kernels/cuda/common/math.cuh"
+
+namespace minfer::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <Elementwise op>
+__device__ __forceinline__ float Element(float a, float b, float factor) {
+  switch (op) {
+    case Elementwise::kAdd:
+    case Elementwise::kAddBias:
+      return a + b;
+    case Elementwise::kMul:
+      return a * b;
+    case Elementwise::kScale:
+      return a * factor;
+    case Elementwise::kSoftcap:
+      return factor * tanhf(a / factor);
+    case Elementwise::kSiluMul:
+      return Silu(a) * b;
+    case Elementwise::kGeluMul:
+      return GeluTanh(a) * b;
+  }
+  return a;
+}
+
+template <Elementwise op>
+inline constexpr bool kIsBinary = op != Elementwise::kScale&& op != Elementwise::kSoftcap;
+
+template <Elementwise op>
+__global__ void __launch_bounds__(kThreads) ElementwiseKernel(ElementwiseArgs args) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < args.count;
+       i += step) {
+    float b = 0.0f;
+    if constexpr (kIsBinary<op>) b = args.b[op == Elementwise::kAddBias ? i % args.cols : i];
+    args.out[i] = Element<op>(args.a[i], b, args.factor);
+  }
+}
+
+template <Elementwise op>
+KernelStatus LaunchElementwise(const ElementwiseArgs& args, cudaStream_t stream) {
+  // Each thread takes a few values where there are many.
+  const int64_t grid = std::min<int64_t>(CeilDiv(args.count, kThreads), 1 << 16);
+  return Launch(ElementwiseKernel<op>, {dim3(static_cast<unsigned>(grid)), dim3(kThreads)}, stream,
+                args);
+}
+
+__device__ float BlockSum(float x) {
+  __shared__ float parts[kThreads / kWarp];
+  const float sum = WarpSum(x);
+  if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = sum;
+  __syncthreads();
+  float total = 0.0f;
+  for (int i = 0; i < static_cast<int>(blockDim.x) / kWarp; ++i) total += parts[i];
+  return total;
+}
+
+// A block a row. A thread reads and writes the same values, so the output may be the input.
+__global__ void __launch_bounds__(kThreads)
+    RmsNormKernel(const float* x, const float* weight, float* out, int64_t width, float eps) {
+  const float* row = x + static_cast<int64_t>(blockIdx.x) * width;
+  float* to = out + static_cast<int64_t>(blockIdx.x) * width;
+  float sum = 0.0f;
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sum = fmaf(row[i], row[i], sum);
+  const float mean = BlockSum(sum) / static_cast<float>(width);
+  const float inverse = 1.0f / sqrtf(mean + eps);
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+    to[i] = row[i] * inverse * weight[i];
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    RopeTableKernel(const __grid_constant__ RopeAngles angles, const int32_t* positions,
+                    int64_t count, float* out) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const int64_t row = i / angles.pairs;
+  const int pair = static_cast<int>(i % angles.pairs);
+  const double angle = static_cast<double>(positions[row]) * angles.per_position[pair];
+  out[2 * i] = static_cast<float>(cos(angle) * angles.magnitude);
+  out[2 * i + 1] = static_cast<float>(sin(angle) * angles.magnitude);
+}
+
+// A block a head. All values are read before the first is written, so the output may be the input.
+__global__ void __launch_bounds__(kThreads) RopeKernel(RopeArgs args) {
+  extern __shared__ float head[];
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * args.head_dim;
+  const float* cos_sin = args.cos_sin + blockIdx.x / args.n_heads * args.rope_dim;
+  for (int d = threadIdx.x; d < args.head_dim; d += blockDim.x) head[d] = args.x[at + d];
+  __syncthreads();
+  for (int d = threadIdx.x; d < args.head_dim; d += blockDim.x) {
+    args.out[at + d] = Rotated(head, cos_sin, d, args.rope_dim, args.neox);
+  }
+}
+
+unsigned ThreadsFor(int64_t width) {
+  return static_cast<unsigned>(std::clamp<int64_t>(CeilDiv(width, kWarp) * kWarp, kWarp, kThreads));
+}
+
+}  // namespace
+
+KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStream_t stream) {
+  if (args.count < 0 || (op == Elementwise::kAddBias && args.cols <= 0)) {
+    return KernelStatus::kBadShape;
+  }
+  if (args.count == 0) return KernelStatus::kOk;
+  switch (op) {
+    case Elementwise::kAdd:
+      return LaunchElementwise<Elementwise::kAdd>(args, stream);
+    case Elementwise::kMul:
+      return LaunchElementwise<Elementwise::kMul>(args, stream);
+    case Elementwise::kAddBias:
+      return LaunchElementwise<Elementwise::kAddBias>(args, stream);
+    case Elementwise::kScale:
+      return LaunchElementwise<Elementwise::kScale>(args, stream);
+    case Elementwise::kSoftcap:
+      return LaunchElementwise<Elementwise::kSoftcap>(args, stream);
+    case Elementwise::kSiluMul:
+      return LaunchElementwise<Elementwise::kSiluMul>(args, stream);
+    case Elementwise::kGeluMul:
+      return LaunchElementwise<Elementwise::kGeluMul>(args, stream);
+  }
+  return KernelStatus::kUnsupportedType;
+}
+
+KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t rows, int64_t width,
+                     float eps, cudaStream_t stream) {
+  if (rows < 0 || width <= 0 || rows > kMaxGridX) return KernelStatus::kBadShape;
+  if (rows == 0) return KernelStatus::kOk;
+  return Launch(RmsNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))}, stream,
+                x, weight, out, width, eps);
+}
+
+KernelStatus RopeTable(const RopeAngles& angles, const int32_t* positions, int64_t rows, float* out,
+                       cudaStream_t stream) {
+  if (rows < 0 || angles.pairs <= 0 || angles.pairs > kMaxRopePairs) return KernelStatus::kBadShape;
+  if (rows == 0) return KernelStatus::kOk;
+  const int64_t count = rows * angles.pairs;
+  const int64_t grid = CeilDiv(count, kThreads);
+  if (grid > kMaxGridX) return KernelStatus::kBadShape;
+  return Launch(RopeTableKernel, {dim3(static_cast<unsigned>(grid)), dim3(kThreads)}, stream,
+                angles, positions, count, out);
+}
+
+KernelStatus Rope(const RopeArgs& args, cudaStream_t stream) {
+  const int64_t heads = args.rows * args.n_heads;
+  if (args.rows < 0 || args.n_heads <= 0 || args.head_dim <= 0 || args.head_dim > 8192 ||
+      args.rope_dim % 2 != 0 || args.rope_dim > args.head_dim || heads > kMaxGridX) {
+    return KernelStatus::kBadShape;
+  }
+  if (heads == 0) return KernelStatus::kOk;
+  LaunchShape shape{dim3(static_cast<unsigned>(heads)), dim3(ThreadsFor(args.head_dim))};
+  shape.shared_bytes = static_cast<size_t>(args.head_dim) * sizeof(float);
+  return Launch(RopeKernel, shape, stream, args);
+}
+
+}  // namespace minfer::kernels::cuda

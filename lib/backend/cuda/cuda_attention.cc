@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The KV store and attention.
+#include <algorithm>
+
+#include "backend/cuda/cuda_backend.h"
+#include "base/str_cat.h"
+#include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/kv/kv_store.h"
+
+namespace minfer {
+
+StatusOr<kernels::cuda::KvSide> CudaBackend::Side(const NodeCall& call, bool key) const {
+  if (call.kv == nullptr) return NodeError(call, "the layer has no KV store");
+  const BufferRange& range = key ? call.kv->k : call.kv->v;
+  kernels::cuda::KvSide side;
+  MF_ASSIGN_OR_RETURN(side.pages, pool_->Resolve(range));
+  side.page_bytes = static_cast<int64_t>(key ? call.kv->k_page_bytes : call.kv->v_page_bytes);
+  side.n_pages = side.page_bytes == 0 ? 0 : static_cast<int64_t>(range.bytes) / side.page_bytes;
+  side.format = key ? call.kv->k_format : call.kv->v_format;
+  side.dim = key ? call.node->attributes.head_dim : call.node->attributes.head_dim_v;
+  return side;
+}
+
+Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
+  const OpAttributes& a = call.node->attributes;
+  const bool rotates = call.node->op == OpKind::kRopeKvStore;
+  kernels::cuda::KvStoreArgs args;
+  MF_ASSIGN_OR_RETURN(args.k_side, Side(call, true));
+  MF_ASSIGN_OR_RETURN(args.v_side, Side(call, false));
+  args.n_kv_heads = a.n_kv_heads;
+  MF_ASSIGN_OR_RETURN(args.k, Floats(call.inputs[0]));
+  MF_ASSIGN_OR_RETURN(args.v, Floats(call.inputs[1]));
+  MF_ASSIGN_OR_RETURN(args.cells, Ints(call.inputs[rotates ? 3 : 2]));
+  args.rows = call.graph->value(call.node->inputs[0]).shape.rows;
+  if (rotates) {
+    MF_ASSIGN_OR_RETURN(args.cos_sin, Floats(call.inputs[2]));
+    args.rope_dim = a.rope_dim;
+    args.neox = a.rope_style == RopeStyle::kNeox;
+  }
+  return FromKernel(call, kernels::cuda::KvStore(args, stream_->get()));
+}
+
+uint64_t CudaBackend::AttentionScratch(const Graph& graph, const Node& node) const {
+  const OpAttributes& a = node.attributes;
+  return 4 * static_cast<uint64_t>(kernels::cuda::AttentionPartialFloats(graph.params.decode_rows,
+                                                                         a.n_heads, a.head_dim_v));
+}
+
+// Decode rows in stripes, the rows of prompts one by one.
+Status CudaBackend::ExecuteAttention(const NodeCall& call) {
+  const OpAttributes& a = call.node->attributes;
+  const int64_t rows = call.graph->value(call.node->inputs[0]).shape.rows;
+  const ValueShape& table = call.graph->value(call.node->inputs[2]).shape;
+  kernels::cuda::AttentionArgs args;
+  MF_ASSIGN_OR_RETURN(args.k, Side(call, true));
+  MF_ASSIGN_OR_RETURN(args.v, Side(call, false));
+  MF_ASSIGN_OR_RETURN(args.q, Floats(call.inputs[0]));
+  MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));
+  MF_ASSIGN_OR_RETURN(args.page_table, Ints(call.inputs[2]));
+  MF_ASSIGN_OR_RETURN(args.row_sequence, Ints(call.inputs[3]));
+  MF_ASSIGN_OR_RETURN(args.row_length, Ints(call.inputs[4]));
+  args.n_heads = a.n_heads;
+  args.n_kv_heads = a.n_kv_heads;
+  args.scale = a.scale;
+  args.softcap = a.softcap;
+  args.window = a.window;
+  args.page_table_columns = table.cols;
+  args.page_table_rows = table.rows;
+  const auto report = [&](int32_t variant, const char* kernel, const char* reason) {
+    KernelReport row;
+    row.detail = StrCat("head ", a.head_dim);
+    row.kernel = kernel;
+    row.reason = reason;
+    CountReport(call, a.head_dim, variant, std::move(row));
+  };
+  const int64_t decode = std::min<int64_t>(call.graph->params.decode_rows, rows);
+  if (decode > 0) {
+    args.rows = decode;
+    MF_ASSIGN_OR_RETURN(args.partials,
+                        Floats({scratch_, 0, AttentionScratch(*call.graph, *call.node)}));
+    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Attention(args, stream_->get())));
+    report(0, "split KV, combine", "decode rows");
+  }
+  if (rows == decode) return OkStatus();
+  args.q += decode * a.n_heads * a.head_dim;
+  args.out += decode * a.n_heads * a.head_dim_v;
+  args.row_sequence += decode;
+  args.row_length += decode;
+  args.rows = rows - decode;
+  args.partials = nullptr;
+  report(1, "rows one by one", "prefill rows");
+  return FromKernel(call, kernels::cuda::Attention(args, stream_->get()));
+}
+
+}  // namespace minfer

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+
+#include "backend/cuda/cuda_weight_store.h"
+#include "base/log.h"
+#include "base/str_cat.h"
+#include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/common/row_layout.h"
+
+namespace minfer {
+
+CudaBackend::CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options)
+    : runtime_(std::move(runtime)), options_(options) {}
+
+StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(std::shared_ptr<const CudaRuntime> runtime,
+                                                       const BackendOptions& options) {
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(runtime, options));
+  if (options.memory == nullptr) return std::unique_ptr<Backend>(std::move(backend));
+  MF_ASSIGN_OR_RETURN(backend->stream_, CudaStream::Create(runtime));
+  backend->pool_ = std::make_unique<CudaPool>(runtime, options.memory);
+  backend->upload_ = CudaUploadRing::Create(runtime, options.memory);
+  backend->readback_ = std::make_unique<CudaReadback>(runtime, options.memory);
+  if (options.logger != nullptr) {
+    options.logger->Info("CUDA: ", runtime->name(), ", compute capability ",
+                         runtime->capability() / 10, ".", runtime->capability() % 10, " (",
+                         runtime->tier().name, "), ", runtime->memory_total() >> 20, " MiB, ",
+                         runtime->processors(), " multiprocessors");
+    if (!backend->upload_->pinned() || !backend->readback_->pinned()) {
+      options.logger->Warning("CUDA: pinned memory was refused; transfers are slower");
+    }
+  }
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+// Graphs, then the stream with its work, then the memory that the work used.
+CudaBackend::~CudaBackend() {
+  for (const CapturedStep& step : captured_) Destroy(step);
+  stream_ = nullptr;
+}
+
+Status CudaBackend::Internal(std::string message) const {
+  return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cuda: ", message))
+      .WithName(name());
+}
+
+Status CudaBackend::NodeError(const NodeCall& call, std::string message) const {
+  return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cuda: ", message))
+      .WithName(call.node->name);
+}
+
+Status CudaBackend::FromKernel(const NodeCall& call, kernels::KernelStatus status) const {
+  if (status == kernels::KernelStatus::kOk) return OkStatus();
+  if (status == kernels::KernelStatus::kDeviceError) {
+    return runtime_->Error(cudaPeekAtLastError(), StrCat("launching ", OpName(call.node->op)))
+        .WithName(call.node->name);
+  }
+  return NodeError(call, StrCat(OpName(call.node->op), ": ", kernels::KernelStatusName(status)));
+}
+
+// Before anything is enqueued: the device answers, and no older error will be taken for a new one.
+Status CudaBackend::CheckUsable(const char* what) {
+  if (stream_ == nullptr) return Internal("this backend only plans");
+  if (runtime_->lost()) {
+    return Status(StatusCode::kUnavailable, Subsystem::kBackend,
+                  StrCat("cuda: ", what, " on a device that was lost"))
+        .WithName(runtime_->name());
+  }
+  return runtime_->TakeLatched();
+}
+
+Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
+  const OpAttributes& a = node.attributes;
+  for (size_t i = 0; i < node.weights.size(); ++i) {
+    if (node.weights[i] == kNoId) continue;
+    const WeightInfo& info = graph.weight(node.weights[i]);
+    const ElementTraits* traits = FindElementTraits(info.type);
+    const char* type = traits == nullptr ? "?" : traits->name;
+    const bool vector = node.op == OpKind::kRmsNorm || node.op == OpKind::kAddBias ||
+                        (node.op == OpKind::kMatMulGroup && i >= node.weights.size() / 2);
+    if (vector && info.type != ElementType::kF32) {
+      return {false, StrCat("'", info.name, "' is ", type, ", its kernel reads F32")};
+    }
+    if (kernels::cuda::WeightRowBytes(info.type, info.ne0) == 0) {
+      return {false, StrCat("no kernel reads type ", type, " of '", info.name, "' with rows of ",
+                            info.ne0)};
+    }
+  }
+  if (node.op == OpKind::kRopeTable && a.rope_dim > 2 * kernels::cuda::kMaxRopePairs) {
+    return {false, StrCat(a.rope_dim, " rotated columns are more than ",
+                          2 * kernels::cuda::kMaxRopePairs)};
+  }
+  if (node.op == OpKind::kAttention &&
+      std::max(a.head_dim, a.head_dim_v) > kernels::cuda::kMaxHeadDim) {
+    return {false, StrCat("heads of ", a.head_dim, " and ", a.head_dim_v, " are larger than ",
+                          kernels::cuda::kMaxHeadDim)};
+  }
+  return {};
+}
+
+bool CudaBackend::CanRunInPlace(const Graph&, const Node& node, int input) const {
+  switch (node.op) {
+    case OpKind::kAdd:
+    case OpKind::kMul:
+    case OpKind::kGatedAct:
+      return input == 0 || input == 1;
+    case OpKind::kAddBias:
+    case OpKind::kScale:
+    case OpKind::kSoftcap:
+    case OpKind::kRmsNorm:
+    case OpKind::kRope:
+      return input == 0;
+    default:
+      return false;
+  }
+}
+
+StatusOr<BufferId> CudaBackend::Allocate(uint64_t bytes, MemoryClass memory_class) {
+  MF_RETURN_IF_ERROR(OutsideWindow("allocation"));
+  MF_RETURN_IF_ERROR(CheckUsable("allocation"));
+  return pool_->Allocate(bytes, memory_class);
+}
+
+StatusOr<void*> CudaBackend::HostPointer(const BufferRange& range) {
+  MF_RETURN_IF_ERROR(pool_->Resolve(range).status());
+  if (IsPending(range.buffer)) {
+    return Internal(StrCat("buffer ", range.buffer.index, " has unfinished writes"));
+  }
+  return static_cast<void*>(nullptr);
+}
+
+Status CudaBackend::Write(const BufferRange& to, const void* data) {
+  MF_RETURN_IF_ERROR(OutsideWindow("write"));
+  MF_RETURN_IF_ERROR(CheckUsable("write"));
+  MF_ASSIGN_OR_RETURN(uint8_t * target, pool_->Resolve(to));
+  if (to.bytes == 0) return OkStatus();
+  const CudaDeviceScope scope(*runtime_);
+  MF_RETURN_IF_ERROR(upload_->Write(target, data, to.bytes, stream_->get()));
+  pool_->SetWriter(to.buffer, ++enqueued_work_);
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<Event>> CudaBackend::Read(const BufferRange& from, void* host) {
+  MF_RETURN_IF_ERROR(OutsideWindow("read"));
+  MF_RETURN_IF_ERROR(CheckUsable("read"));
+  MF_ASSIGN_OR_RETURN(const uint8_t* source, pool_->Resolve(from));
+  const CudaDeviceScope scope(*runtime_);
+  return readback_->Read(source, host, from.bytes, stream_->get());
+}
+
+Status CudaBackend::Copy(const BufferRange& from, const BufferRange& to) {
+  MF_RETURN_IF_ERROR(OutsideWindow("copy"));
+  MF_RETURN_IF_ERROR(CheckUsable("copy"));
+  MF_ASSIGN_OR_RETURN(const uint8_t* source, pool_->Resolve(from));
+  MF_ASSIGN_OR_RETURN(uint8_t * target, pool_->Resolve(to));
+  if (from.bytes != to.bytes) {
+    return Internal(StrCat("copy of ", from.bytes, " bytes to ", to.bytes));
+  }
+  if (to.bytes == 0) return OkStatus();
+  const CudaDeviceScope scope(*runtime_);
+  pool_->SetWriter(to.buffer, ++enqueued_work_);
+  return runtime_->Check(
+      cudaMemcpyAsync(target, source, to.bytes, cudaMemcpyDeviceToDevice, stream_->get()),
+      "enqueuing a copy");
+}
+
+uint64_t CudaBackend::ScratchBytes(const Graph& graph) const {
+  uint64_t most = 0;
+  for (const Node& node : graph.nodes) {
+    switch (node.op) {
+      case OpKind::kMatMul:
+      case OpKind::kMatMulGroup:
+      case OpKind::kGatedMatMul:
+        most = std::max(most, MatMulScratch(graph, node));
+        break;
+      case OpKind::kAttention:
+        most = std::max(most, AttentionScratch(graph, node));
+        break;
+      default:
+        break;
+    }
+  }
+  return most;
+}
+
+StatusOr<KvPageBytes> CudaBackend::PageBytes(const KvLayerShape& shape) const {
+  KvPageBytes bytes;
+  bytes.k = static_cast<uint64_t>(
+      kernels::cuda::KvPageBytes(shape.k_format, shape.n_kv_heads, shape.head_dim_k));
+  bytes.v = static_cast<uint64_t>(
+      kernels::cuda::KvPageBytes(shape.v_format, shape.n_kv_heads, shape.head_dim_v));
+  return bytes;
+}
+
+Status CudaBackend::ReserveScratch(uint64_t bytes) {
+  if (scratch_.valid() && scratch_bytes_ >= bytes) return OkStatus();
+  MF_ASSIGN_OR_RETURN(const BufferId larger, Allocate(bytes, MemoryClass::kScratch));
+  if (scratch_.valid()) pool_->Recycle(scratch_);
+  scratch_ = larger;
+  scratch_bytes_ = bytes;
+  return OkStatus();
+}
+
+StatusOr<const void*> CudaBackend::Weight(const NodeCall& call, size_t index) const {
+  const WeightId id = call.node->weights[index];
+  const auto* store = static_cast<const CudaWeightStore*>(call.weights);
+  const void* data = store == nullptr ? nullptr : store->data(id);
+  if (data == nullptr) {
+    return NodeError(call, StrCat("weight '", call.graph->weight(id).name, "' is not registered"));
+  }
+  return data;
+}
+
+StatusOr<float*> CudaBackend::Floats(const BufferRange& range) const {
+  MF_ASSIGN_OR_RETURN(uint8_t * data, pool_->Resolve(range));
+  return reinterpret_cast<float*>(data);
+}
+
+StatusOr<const int32_t*> CudaBackend::Ints(const BufferRange& range) const {
+  MF_ASSIGN_OR_RETURN(const uint8_t* data, pool_->Resolve(range));
+  return reinterpret_cast<const int32_t*>(data);
+}
+
+void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t variant,
+                              KernelReport row) {
+  const ReportKey key{call.node->op, shape, variant};
+  for (size_t i = 0; i < report_keys_.size(); ++i) {
+    if (!(report_keys_[i] == key)) continue;
+    ++report_[i].calls;
+    return;
+  }
+  row.op = std::string(OpName(call.node->op));
+  row.calls = 1;
+  report_.push_back(std::move(row));
+  report_keys_.push_back(key);
+}
+
+Status CudaBackend::Synchronize() {
+  MF_RETURN_IF_ERROR(OutsideWindow("synchronize"));
+  if (stream_ == nullptr) return OkStatus();
+  const uint64_t work = enqueued_work_;
+  const CudaDeviceScope scope(*runtime_);
+  Status status = stream_->Synchronize();
+  Status read = readback_->FinishAll();
+  if (status.ok()) status = std::move(read);
+  if (status.ok()) status = runtime_->TakeLatched();
+  finished_work_ = work;
+  return status;
+}
+
+}  // namespace minfer

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The CUDA backend: nodes become kernel launches in one stream of its own, and splits that repeat
+// become captured graphs. Nothing waits for the device but Synchronize and the events of reads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/cuda_pool.h"
+#include "backend/cuda/cuda_readback.h"
+#include "backend/cuda/cuda_stream.h"
+#include "backend/cuda/cuda_upload.h"
+#include "backend/device.h"
+#include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/vector/vector.h"
+
+namespace minfer {
+
+class CudaBackend final : public Backend {
+ public:
+  // Without memory in the options the backend only answers what a plan asks.
+  static StatusOr<std::unique_ptr<Backend>> Create(std::shared_ptr<const CudaRuntime> runtime,
+                                                   const BackendOptions& options);
+  ~CudaBackend() override;
+
+  std::string_view name() const override { return "cuda"; }
+  Support Supports(const Graph& graph, const Node& node) const override;
+  bool CanRunInPlace(const Graph& graph, const Node& node, int input) const override;
+
+  StatusOr<BufferId> Allocate(uint64_t bytes, MemoryClass memory_class) override;
+  void Recycle(BufferId buffer) override { pool_->Recycle(buffer); }
+  uint64_t pool_generation() const override { return pool_->generation(); }
+  uint64_t AllocationBytes(uint64_t bytes) const override { return bytes; }
+  bool IsPending(BufferId buffer) const override { return pool_->writer(buffer) > finished_work_; }
+  StatusOr<void*> HostPointer(const BufferRange& range) override;
+
+  Status Write(const BufferRange& to, const void* data) override;
+  StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) override;
+  Status Copy(const BufferRange& from, const BufferRange& to) override;
+
+  uint64_t ScratchBytes(const Graph& graph) const override;
+  StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
+  uint64_t StagingBytes() const override {
+    return CudaUploadRing::kSlots * CudaUploadRing::kSlotBytes + CudaReadback::kBytes;
+  }
+  Status ReserveScratch(uint64_t bytes) override;
+
+  StatusOr<SplitAction> BeginSplit(const Graph& graph, NodeId begin, NodeId end) override;
+  Status Execute(const NodeCall& call) override;
+  Status EndSplit() override;
+  void AbortSplit(const Status& why) override;
+  void ForgetGraph(uint64_t graph_uid) override;
+  Status Synchronize() override;
+  void SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags) override {
+    cancel_flags_ = flags;
+  }
+
+  BackendStatistics statistics() const override { return statistics_; }
+  std::vector<KernelReport> kernel_report() const override { return report_; }
+
+ private:
+  struct SplitKey {
+    uint64_t uid = 0;
+    NodeId begin = 0;
+    NodeId end = 0;
+    friend bool operator==(const SplitKey&, const SplitKey&) = default;
+  };
+  struct CapturedStep {
+    SplitKey key;
+    uint64_t generation = 0;
+    cudaGraphExec_t graph = nullptr;
+    BackendStatistics counted;
+    std::vector<BufferId> written;
+  };
+  // How often a split has run directly since the pool last moved.
+  struct Runs {
+    SplitKey key;
+    uint64_t generation = 0;
+    int count = 0;
+  };
+  struct OpenSplit {
+    const Graph* graph = nullptr;
+    SplitKey key;
+    NodeId next = 0;
+    bool failed = false;
+  };
+  // A matrix product of a node.
+  struct Product {
+    const WeightInfo* info = nullptr;
+    const void* weights = nullptr;
+    const float* bias = nullptr;
+    float* out = nullptr;
+  };
+  struct ReportKey {
+    OpKind op;
+    int64_t shape;
+    int32_t variant;
+    friend bool operator==(const ReportKey&, const ReportKey&) = default;
+  };
+
+  CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options);
+
+  // cuda_backend.cc
+  Status Internal(std::string message) const;
+  Status NodeError(const NodeCall& call, std::string message) const;
+  Status FromKernel(const NodeCall& call, kernels::KernelStatus status) const;
+  StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
+  StatusOr<float*> Floats(const BufferRange& range) const;
+  StatusOr<const int32_t*> Ints(const BufferRange& range) const;
+  Status CheckUsable(const char* what);
+  void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
+
+  // cuda_split.cc
+  Status OutsideWindow(const char* what);
+  void AbortWindow();
+  bool WantsWindow(const SplitKey& key);
+  void OpenWindow();
+  Status CloseWindow();
+  Status Replay(const CapturedStep& step);
+  void Destroy(const CapturedStep& step);
+  Status Dispatch(const NodeCall& call);
+  void CountNode(const NodeCall& call);
+
+  // cuda_vector.cc
+  Status ExecuteGetRows(const NodeCall& call);
+  Status ExecuteSelectRows(const NodeCall& call);
+  Status ExecuteRmsNorm(const NodeCall& call);
+  Status ExecuteElementwise(const NodeCall& call);
+  Status ExecuteRopeTable(const NodeCall& call);
+  Status ExecuteRope(const NodeCall& call);
+
+  // cuda_matmul.cc
+  Status ExecuteMatMul(const NodeCall& call);
+  Status ExecuteMatMulGroup(const NodeCall& call);
+  Status ExecuteGatedMatMul(const NodeCall& call);
+  Status RunProducts(const NodeCall& call, absl::Span<const Product> products, bool residual);
+  Status RunMany(const NodeCall& call, const Product& product, const float* x, int64_t m);
+  bool UsesResidual(const Graph& graph, const Node& node) const;
+  uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
+  void ReportMatMul(const NodeCall& call, const WeightInfo& info, int64_t m, bool residual);
+
+  // cuda_attention.cc
+  Status ExecuteKvStore(const NodeCall& call);
+  Status ExecuteAttention(const NodeCall& call);
+  StatusOr<kernels::cuda::KvSide> Side(const NodeCall& call, bool key) const;
+  uint64_t AttentionScratch(const Graph& graph, const Node& node) const;
+
+  std::shared_ptr<const CudaRuntime> runtime_;
+  BackendOptions options_;
+  std::unique_ptr<CudaStream> stream_;
+  std::unique_ptr<CudaPool> pool_;
+  std::unique_ptr<CudaUploadRing> upload_;
+  std::unique_ptr<CudaReadback> readback_;
+  BufferId scratch_;
+  uint64_t scratch_bytes_ = 0;
+  std::vector<kernels::cuda::RopeAngles> rope_angles_;
+  absl::Span<const std::atomic<bool>* const> cancel_flags_;
+
+  uint64_t enqueued_work_ = 0;  // numbers of work; all up to finished_work_ has been waited for
+  uint64_t finished_work_ = 0;
+
+  OpenSplit split_;
+  bool window_open_ = false;
+  bool graphs_enabled_ = true;
+  BackendStatistics recorded_;
+  std::vector<BufferId> written_;
+  std::vector<CapturedStep> captured_;
+  std::vector<Runs> runs_;
+
+  BackendStatistics statistics_;
+  std::vector<ReportKey> report_keys_;
+  std::vector<KernelReport> report_;
+};
+
+}  // namespace minfer

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "backend/cuda/cuda_readback.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace minfer {
+
+struct CudaReadback::Pinned {
+  std::shared_ptr<const CudaRuntime> runtime;
+  std::shared_ptr<HostMemory> memory;
+  uint8_t* base = nullptr;
+
+  ~Pinned() {
+    if (base == nullptr) return;
+    const CudaDeviceScope scope(*runtime);
+    cudaFreeHost(base);
+    memory->account().Release(MemoryClass::kStaging, kBytes);
+  }
+};
+
+class CudaReadback::Pending final : public Event {
+ public:
+  Pending(std::shared_ptr<const CudaRuntime> runtime, std::shared_ptr<Pinned> pinned,
+          const uint8_t* staged, void* host, uint64_t bytes)
+      : pinned_(std::move(pinned)),
+        mark_(std::move(runtime)),
+        staged_(staged),
+        host_(host),
+        bytes_(bytes) {}
+
+  Status Record(cudaStream_t stream) { return mark_.Record(stream); }
+
+  // An event whose bytes have not come to the caller's memory is not done.
+  bool IsDone() const override { return finished_; }
+
+  Status Wait() override {
+    if (finished_) return result_;
+    result_ = mark_.Wait();
+    finished_ = true;
+    if (result_.ok() && staged_ != nullptr) std::memcpy(host_, staged_, bytes_);
+    return result_;
+  }
+
+ private:
+  std::shared_ptr<Pinned> pinned_;
+  CudaEvent mark_;
+  const uint8_t* staged_;  // nullptr: the transfer goes to the caller's memory itself
+  void* host_;
+  uint64_t bytes_;
+  bool finished_ = false;
+  Status result_;
+};
+
+CudaReadback::CudaReadback(std::shared_ptr<const CudaRuntime> runtime,
+                           std::shared_ptr<HostMemory> memory)
+    : runtime_(runtime), pinned_(std::make_shared<Pinned>()) {
+  pinned_->runtime = std::move(runtime);
+  pinned_->memory = std::move(memory);
+  MemoryAccount& account = pinned_->memory->account();
+  if (!account.Reserve(MemoryClass::kStaging, kBytes, "readback").ok()) return;
+  const CudaDeviceScope scope(*runtime_);
+  void* base = nullptr;
+  if (cudaHostAlloc(&base, kBytes, cudaHostAllocDefault) == cudaSuccess) {
+    pinned_->base = static_cast<uint8_t*>(base);
+  } else {
+    cudaGetLastError();
+    account.Release(MemoryClass::kStaging, kBytes);
+  }
+}
+
+CudaReadback::~CudaReadback() = default;
+
+bool CudaReadback::pinned() const { return pinned_->base != nullptr; }
+
+StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,
+                                                    cudaStream_t stream) {
+  std::erase_if(pending_, [](const auto& read) { return read->IsDone(); });
+  if (pending_.empty()) used_ = 0;
+  uint8_t* staged = nullptr;
+  if (pinned_->base != nullptr && bytes <= kBytes - used_) {
+    staged = pinned_->base + used_;
+    used_ += (bytes + 255) / 256 * 256;
+    used_ = std::min(used_, kBytes);
+  }
+  auto read = std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes);
+  pending_.reserve(pending_.size() + 1);
+  MF_RETURN_IF_ERROR(runtime_->Check(cudaMemcpyAsync(staged != nullptr ? staged : host, from, bytes,
+                                                     cudaMemcpyDeviceToHost, stream),
+                                     "enqueuing a readback"));
+  MF_RETURN_IF_ERROR(read->Record(stream));
+  pending_.push_back(read);
+  return std::shared_ptr<Event>(std::move(read));
+}
+
+Status CudaReadback::FinishAll() {
+  Status first;
+  for (const std::shared_ptr<Pending>& read : pending_) {
+    Status status = read->Wait();
+    if (first.ok()) first = std::move(status);
+  }
+  pending_.clear();
+  used_ = 0;
+  return first;
+}
+
+}  // namespace minfer

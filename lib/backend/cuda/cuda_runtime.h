@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// One CUDA device as the backend's parts share it: where the driver was found, what the device is,
+// and whether it still answers.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backend/cuda/tier_table.h"
+#include "base/status.h"
+
+namespace minfer {
+
+// Opens the driver library where its usual name or places have it. False where there is none: then
+// no call into CUDA is made.
+bool OpenCudaDriver();
+
+class CudaRuntime {
+ public:
+  // UNAVAILABLE where the device does not answer, UNIMPLEMENTED where it is too old.
+  static StatusOr<std::shared_ptr<CudaRuntime>> Create(int ordinal);
+
+  int ordinal() const { return ordinal_; }
+  int capability() const { return capability_; }
+  const CudaTier& tier() const { return *tier_; }
+  const std::string& name() const { return name_; }
+  uint64_t memory_total() const { return memory_total_; }
+  int processors() const { return processors_; }
+
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  uint64_t latched_errors() const { return latched_.load(std::memory_order_relaxed); }
+
+  // The status of a failed call. An error after which the device takes no more work marks it lost.
+  Status Error(cudaError_t error, std::string_view what) const;
+  // OK for cudaSuccess.
+  Status Check(cudaError_t error, std::string_view what) const {
+    return error == cudaSuccess ? OkStatus() : Error(error, what);
+  }
+  // An error that an earlier asynchronous call left behind: counted, reported as such, and taken.
+  Status TakeLatched() const;
+
+ private:
+  friend class CudaDeviceScope;
+
+  CudaRuntime() = default;
+
+  int ordinal_ = 0;
+  int capability_ = 0;
+  const CudaTier* tier_ = nullptr;
+  std::string name_;
+  uint64_t memory_total_ = 0;
+  int processors_ = 0;
+  decltype(&cuCtxGetCurrent) get_current_ = nullptr;
+  decltype(&cuCtxSetCurrent) set_current_ = nullptr;
+  mutable std::atomic<bool> lost_{false};
+  mutable std::atomic<uint64_t> latched_{0};
+};
+
+// Makes the device current for this thread, and at its end what was current before: the host may
+// use CUDA itself.
+class CudaDeviceScope {
+ public:
+  explicit CudaDeviceScope(const CudaRuntime& runtime);
+  ~CudaDeviceScope();
+  CudaDeviceScope(const CudaDeviceScope&) = delete;
+  CudaDeviceScope& operator=(const CudaDeviceScope&) = delete;
+
+ private:
+  const CudaRuntime& runtime_;
+  CUcontext before_ = nullptr;
+};
+
+}  // namespace minfer

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the kernels may use on a device, by its compute capability. A capability that the table does
+// not know gets the row below it, which holds for every later device too.
+#pragma once
+
+#include <cstdint>
+
+namespace minfer {
+
+struct CudaTier {
+  int32_t capability;           // 10 * major + minor, the lowest that the row is for
+  const char* name;             // of the architecture
+  bool integer_dot;             // dp4a: MMVQ
+  bool async_copy;              // cp.async
+  bool integer_matrix;          // mma m16n8k32 with int8
+  bool hopper;                  // wgmma and bulk tensor copies: only at exactly 9.0
+  int32_t shared_opt_in_bytes;  // shared memory a block may ask for
+  bool measured;                // on such a device; false: from its data sheet
+};
+
+// The row for a device, or nullptr where it is too old.
+const CudaTier* FindCudaTier(int32_t capability);
+
+}  // namespace minfer

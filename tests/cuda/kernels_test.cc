@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Each kernel family against plain scalar code: all types, odd sizes, nothing written beside the
+// output.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "kernels/cuda/gemm/gemm.h"
+#include "kernels/cuda/matvec/matvec.h"
+#include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/vector/rows.h"
+#include "kernels/cuda/vector/vector.h"
+#include "kernels/quant/activation_blocks.h"
+#include "kernels/quant/dequantize.h"
+#include "kernels/reference/matmul_reference.h"
+#include "kernels/reference/vector_reference.h"
+#include "tests/cuda/device_data.h"
+#include "tests/kernels/kernel_inputs.h"
+
+namespace minfer::testing {
+namespace {
+
+using kernels::ActivationFormat;
+using kernels::KernelStatus;
+using kernels::testing::kDecodableTypes;
+using kernels::testing::NormalisedError;
+using kernels::testing::Random;
+using kernels::testing::RandomWeights;
+using kernels::testing::SameBits;
+using kernels::testing::WeightMatrix;
+
+struct Matrix {
+  WeightMatrix stored;
+  std::vector<float> values;
+  std::vector<uint8_t> packed;
+};
+
+Matrix MakeMatrix(ElementType type, int64_t n, int64_t k, uint32_t seed) {
+  Matrix matrix{RandomWeights(type, n, k, 0, seed), {}, {}};
+  matrix.values.resize(static_cast<size_t>(n * k));
+  for (int64_t r = 0; r < n; ++r) {
+    REQUIRE(kernels::DequantizeRow(
+                type, matrix.stored.data() + static_cast<size_t>(r) * matrix.stored.row_bytes,
+                matrix.values.data() + r * k, k) == KernelStatus::kOk);
+  }
+  matrix.packed = PackRows(type, n, k, matrix.stored.data(), matrix.stored.row_bytes);
+  return matrix;
+}
+
+// x W^T + bias in double.
+std::vector<float> Product(const Matrix& matrix, const std::vector<double>& x, int64_t m, int64_t n,
+                           int64_t k, const std::vector<float>& bias) {
+  std::vector<float> out;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = bias.empty() ? 0.0 : bias[static_cast<size_t>(j)];
+      for (int64_t c = 0; c < k; ++c) {
+        sum += x[static_cast<size_t>(i * k + c)] *
+               static_cast<double>(matrix.values[static_cast<size_t>(j * k + c)]);
+      }
+      out.push_back(static_cast<float>(sum));
+    }
+  }
+  return out;
+}
+
+// What rows of 8-bit activations stand for, the residual added where asked.
+std::vector<double> Rounded(const std::vector<float>& x, int64_t m, int64_t k, bool residual) {
+  std::vector<double> out(x.size(), 0.0);
+  std::vector<float> rest = x;
+  for (int pass = 0; pass < (residual ? 2 : 1); ++pass) {
+    std::vector<uint8_t> blocks(static_cast<size_t>(k) / 32 * sizeof(kernels::ActivationBlock32));
+    for (int64_t r = 0; r < m; ++r) {
+      float* row = rest.data() + r * k;
+      REQUIRE(kernels::ReferenceQuantizeRow(ActivationFormat::kQ8Block32, row, k, blocks.data()) ==
+              KernelStatus::kOk);
+      const auto* block = reinterpret_cast<const kernels::ActivationBlock32*>(blocks.data());
+      for (int64_t c = 0; c < k; ++c) {
+        const kernels::ActivationBlock32& b = block[c / 32];
+        const float value = b.scale * static_cast<float>(b.quants[c % 32]);
+        out[static_cast<size_t>(r * k + c)] += static_cast<double>(value);
+        row[c] -= value;
+      }
+    }
+  }
+  return out;
+}
+
+TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const ElementType type : kDecodableTypes) {
+    if (!kernels::cuda::HasMmvq(type)) continue;
+    const int64_t block = FindElementTraits(type)->block_elements;
+    for (const int64_t k : {block, 3 * block, block == 32 ? int64_t{1056} : int64_t{2304}}) {
+      for (const int64_t m : {1, 2, 3, 5, 8}) {
+        for (const bool residual : {false, true}) {
+          const int64_t n = 13;
+          const Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(k + m));
+          Random random(static_cast<uint32_t>(m));
+          const std::vector<float> x = random.Values(static_cast<size_t>(m * k));
+          const std::vector<float> bias = random.Values(n);
+          const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x),
+                            dbias = ToDevice(bias);
+          const DeviceBytes rows(
+              static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k) * m * (residual ? 2 : 1)));
+          const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+          REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), m, k, residual, rows.as<void>(),
+                                              stream.get()) == KernelStatus::kOk);
+          kernels::cuda::MmvqArgs args;
+          args.type = type;
+          args.weights = weights.as<void>();
+          args.n = n;
+          args.k = k;
+          args.activations = rows.as<void>();
+          args.m = m;
+          args.residual = residual;
+          args.bias = dbias.as<float>();
+          args.out = out.as<float>();
+          args.out_stride = n;
+          REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+          REQUIRE(stream.Wait());
+          INFO(FindElementTraits(type)->name << " k " << k << " m " << m << " residual "
+                                             << residual);
+          const auto want = Product(matrix, Rounded(x, m, k, residual), m, n, k, bias);
+          CHECK(NormalisedError(out.ReadFloats(), want) < 2e-6);
+          CHECK(out.GuardsHold());
+          CHECK(rows.GuardsHold());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("CUDA kernels: float products of few and of many rows agree with double", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const ElementType type : kDecodableTypes) {
+    const int64_t block = FindElementTraits(type)->block_elements;
+    const int64_t k = block == 1 ? 77 : 3 * block;
+    for (const int64_t m : {1, 2, 7, 8, 9, 70, 363}) {
+      const int64_t n = 67;
+      const Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(m));
+      Random random(static_cast<uint32_t>(m));
+      const std::vector<float> x = random.Values(static_cast<size_t>(m * k));
+      const std::vector<float> bias = random.Values(static_cast<size_t>(n));
+      const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x), dbias = ToDevice(bias);
+      const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+      KernelStatus status;
+      if (m <= kernels::cuda::kMatvecMaxRows) {
+        kernels::cuda::MatvecArgs args{
+            type, weights.as<void>(), n, k, dx.as<float>(), m, dbias.as<float>(), out.as<float>(),
+            n};
+        status = kernels::cuda::Matvec(args, stream.get());
+      } else {
+        kernels::cuda::GemmArgs args{
+            type, weights.as<void>(), n, k, dx.as<float>(), m, dbias.as<float>(), out.as<float>(),
+            n};
+        args.exact = m == 70;
+        status = kernels::cuda::Gemm(args, stream.get());
+      }
+      REQUIRE(status == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      INFO(FindElementTraits(type)->name << " m " << m);
+      const std::vector<double> exact(x.begin(), x.end());
+      CHECK(NormalisedError(out.ReadFloats(), Product(matrix, exact, m, n, k, bias)) < 1e-6);
+      CHECK(out.GuardsHold());
+    }
+  }
+}
+
+TEST_CASE("CUDA kernels: gathered rows have the bits of the decoder", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const ElementType type : kDecodableTypes) {
+    const int64_t block = FindElementTraits(type)->block_elements;
+    const int64_t k = block == 1 ? 77 : 5 * block;
+    const Matrix matrix = MakeMatrix(type, 9, k, 7);
+    const std::vector<int32_t> ids = {8, 0, 3, 3, -1, 9};
+    const DeviceBytes table = ToDevice(matrix.packed), dids = ToDevice(ids);
+    const DeviceBytes out(ids.size() * static_cast<size_t>(k) * sizeof(float));
+    REQUIRE(kernels::cuda::GetRows(type, table.as<void>(), 9, k, dids.as<int32_t>(),
+                                   static_cast<int64_t>(ids.size()), out.as<float>(),
+                                   stream.get()) == KernelStatus::kOk);
+    REQUIRE(stream.Wait());
+    const std::vector<float> got = out.ReadFloats();
+    INFO(FindElementTraits(type)->name);
+    for (size_t r = 0; r < ids.size(); ++r) {
+      const auto row = got.begin() + static_cast<std::ptrdiff_t>(r) * k;
+      if (ids[r] < 0 || ids[r] >= 9) {
+        CHECK(std::all_of(row, row + k, [](float v) { return std::isnan(v); }));
+        continue;
+      }
+      const auto want = matrix.values.begin() + ids[r] * k;
+      CHECK(SameBits({row, row + k}, {want, want + k}));
+    }
+    CHECK(out.GuardsHold());
+  }
+}
+
+TEST_CASE("CUDA kernels: a value that is no number makes its row's products NaN", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  const int64_t k = 64;
+  const Matrix matrix = MakeMatrix(ElementType::kQ4_1, 5, k, 3);
+  std::vector<float> x(static_cast<size_t>(2 * k), 0.5f);
+  x[3] = INFINITY;
+  const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x);
+  const DeviceBytes rows(static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k)) * 2);
+  const DeviceBytes out(10 * sizeof(float));
+  REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), 2, k, false, rows.as<void>(), stream.get()) ==
+          KernelStatus::kOk);
+  kernels::cuda::MmvqArgs args;
+  args.type = ElementType::kQ4_1;
+  args.weights = weights.as<void>();
+  args.n = 5;
+  args.k = k;
+  args.activations = rows.as<void>();
+  args.m = 2;
+  args.out = out.as<float>();
+  args.out_stride = 5;
+  REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+  REQUIRE(stream.Wait());
+  const std::vector<float> got = out.ReadFloats();
+  for (size_t i = 0; i < 10; ++i) CHECK(std::isnan(got[i]) == (i < 5));
+}
+
+TEST_CASE("CUDA kernels: norm and rotation agree with the scalar twins", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const int64_t width : {1, 31, 64, 577, 4096}) {
+    Random random(static_cast<uint32_t>(width));
+    const std::vector<float> x = random.Values(static_cast<size_t>(3 * width));
+    const std::vector<float> weight = random.Values(static_cast<size_t>(width));
+    const DeviceBytes dx = ToDevice(x), dweight = ToDevice(weight);
+    REQUIRE(kernels::cuda::RmsNorm(dx.as<float>(), dweight.as<float>(), dx.as<float>(), 3, width,
+                                   1e-5f, stream.get()) == KernelStatus::kOk);
+    REQUIRE(stream.Wait());
+    std::vector<float> want(x.size());
+    for (int64_t r = 0; r < 3; ++r) {
+      kernels::reference::RmsNorm(x.data() + r * width, weight.data(), want.data() + r * width,
+                                  width, 1e-5f);
+    }
+    INFO("width " << width);
+    CHECK(NormalisedError(dx.ReadFloats(), want) < 1e-6);
+    CHECK(dx.GuardsHold());
+  }
+  for (const bool neox : {false, true}) {
+    Random random(5);
+    const std::vector<float> x = random.Values(2 * 3 * 40), cos_sin = random.Values(2 * 24);
+    const DeviceBytes dx = ToDevice(x), dtable = ToDevice(cos_sin);
+    REQUIRE(kernels::cuda::Rope(
+                {dx.as<float>(), dtable.as<float>(), dx.as<float>(), 2, 3, 40, 24, neox},
+                stream.get()) == KernelStatus::kOk);
+    REQUIRE(stream.Wait());
+    std::vector<float> want(x.size());
+    for (int r = 0; r < 2; ++r) {
+      kernels::reference::Rope(x.data() + r * 120, want.data() + r * 120, cos_sin.data() + r * 24,
+                               3, 40, 24, neox);
+    }
+    CHECK(NormalisedError(dx.ReadFloats(), want) < 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace minfer::testing
