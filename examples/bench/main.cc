@@ -77,11 +77,13 @@ uint32_t ContextSize(const std::vector<Test>& tests) {
   return size;
 }
 
-mf_device_info CpuInfo() {
+mf_device_info InfoOf(size_t device) {
   mf_device_info info = MF_DEVICE_INFO_INIT;
-  mf_device_get_info(0, &info, nullptr);
+  mf_device_get_info(device, &info, nullptr);
   return info;
 }
+
+mf_device_info CpuInfo() { return InfoOf(0); }
 
 void PrintKernels(mf::Context& context) {
   size_t count = 0;
@@ -100,8 +102,9 @@ void PrintKernels(mf::Context& context) {
 
 class Bench {
  public:
-  explicit Bench(const Options& options)
+  Bench(const Options& options, size_t device)
       : options_(options),
+        device_(static_cast<uint32_t>(device)),
         tests_(ListTests(options)),
         progress_(options.models.size() * options.threads.size() * options.sessions.size() *
                   options.kv_types.size() * tests_.size()) {}
@@ -121,6 +124,7 @@ class Bench {
   double MachineBandwidth(uint32_t n_threads);
 
   const Options& options_;
+  const uint32_t device_;
   const std::vector<Test> tests_;
   Progress progress_;
   std::map<std::string, mf::Model> models_;  // by the model's levers
@@ -142,6 +146,10 @@ mf::Result<void> Bench::Model(const std::string& path) {
     if (models_.count(levers) > 0) continue;
     mf_model_options model_options = MF_MODEL_OPTIONS_INIT;
     model_options.tuning = levers.empty() ? nullptr : levers.c_str();
+    mf_model_device device = MF_MODEL_DEVICE_INIT;
+    device.device = device_;
+    model_options.devices = &device;
+    model_options.n_devices = 1;
     mf::Result<mf::Model> model = mf::Model::load(path, &model_options);
     if (!model) return model.error();
     models_.emplace(levers, *std::move(model));
@@ -182,12 +190,12 @@ mf::Result<void> Bench::Place(const std::string& path, uint32_t n_threads, uint3
     variant.row.path = path;
     variant.row.model_bytes = info->n_bytes;
     variant.row.n_parameters = info->n_parameters;
-    variant.row.kernels = CpuInfo().level;
+    variant.row.kernels = InfoOf(device_).level;
     variant.row.n_threads = n_threads;
     variant.row.n_sessions = n_sessions;
     variant.row.kv = bench::KvTypeName(kv_type);
     variant.row.tuning = tuning;
-    variant.row.machine_bytes_second = MachineBandwidth(n_threads);
+    if (device_ == 0) variant.row.machine_bytes_second = MachineBandwidth(n_threads);
     variant.runner = std::make_unique<Runner>(*std::move(runner));
     variants.push_back(std::move(variant));
   }
@@ -260,7 +268,13 @@ int main(int argc, char** argv) {
   if (options.cancel) return CancelMain(options);
   std::vector<Row> rows;
   {
-    Bench bench(options);
+    size_t device = 0;
+    mf_error picked = {};
+    if (mf_device_pick(options.device, 0, &device, &picked) != MF_STATUS_OK) {
+      std::fprintf(stderr, "--device: %s\n", picked.message);
+      return 1;
+    }
+    Bench bench(options, device);
     for (const std::string& path : options.models) {
       const mf::Result<void> done = bench.Model(path);
       if (!done) exit_code = Fail(path, done.error());

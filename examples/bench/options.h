@@ -23,6 +23,7 @@ struct Options {
   std::vector<uint32_t> sessions = {1};
   std::vector<std::string> tunings;  // at least one; empty text is the defaults
   std::vector<mf_kv_type> kv_types = {MF_KV_DEFAULT};
+  mf_device_kind device = MF_DEVICE_CPU;
   uint32_t n_batch = 0;
   uint32_t n_micro_batch = 0;
   uint32_t repetitions = 5;

@@ -68,7 +68,9 @@ mf::Result<Runner> Runner::Create(const mf::Model& model, const RunnerSetup& set
 }
 
 std::vector<mf_token> Runner::Tokens(uint32_t n) const {
-  const uint64_t n_vocab = mf_tokenizer_size(model_->get());
+  // Of the model: a file without a tokenizer has tokens too.
+  const mf::Result<mf_model_info> info = model_->describe();
+  const uint64_t n_vocab = info ? std::max(info->n_vocab, 1u) : 1u;
   std::vector<mf_token> tokens;
   uint64_t state = 1;
   // A vocabulary without plain tokens would never fill the list: then any id will do.
