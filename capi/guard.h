@@ -37,7 +37,7 @@ void GuardVoid(Body&& body) noexcept {
   const HostThread thread;
   try {
     std::forward<Body>(body)();
-  } catch (...) {  // NOLINT(bugprone-empty-catch)
+  } catch (...) {
   }
 }
 

@@ -157,7 +157,7 @@ fuzz_one() {
 
 build_fuzz() {
   CC=clang-19 CXX=clang++-19 configure_build "$build/fuzz" -DMINFER_FUZZ=ON \
-    -DMINFER_BUILD_EXAMPLES=OFF "-DMINFER_SANITIZE=address;undefined" &&
+    -DMINFER_BUILD_EXAMPLES=OFF "${SANITIZED[@]}" "-DMINFER_SANITIZE=address;undefined" &&
     ninja -C "$build/fuzz" fuzz_targets
 }
 

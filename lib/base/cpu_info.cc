@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/small_file.h"
+#include "base/str_cat.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -112,10 +113,11 @@ std::vector<int> AffinityCpus() {
 int32_t PhysicalCores(const std::vector<int>& cpus, const std::string& root) {
   std::set<std::string> cores;
   for (const int cpu : cpus) {
-    const std::string folder = root + kCpuFolder + std::to_string(cpu) + "/topology/";
-    const std::string core = ReadSmallFile(folder + "core_id");
-    cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
-                              : ReadSmallFile(folder + "physical_package_id") + "/" + core);
+    const std::string folder = StrCat(root, kCpuFolder, cpu, "/topology/");
+    const std::string core = ReadSmallFile(StrCat(folder, "core_id"));
+    cores.insert(core.empty()
+                     ? StrCat("cpu", cpu)
+                     : StrCat(ReadSmallFile(StrCat(folder, "physical_package_id")), "/", core));
   }
   return static_cast<int32_t>(cores.size());
 }

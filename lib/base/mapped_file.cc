@@ -78,9 +78,9 @@ Status MappedFile::Advise(uint64_t offset, uint64_t size, PageAdvice advice) con
   MF_ASSIGN_OR_RETURN(const absl::Span<const uint8_t> range, Range(offset, size));
   if (range.empty()) return OkStatus();
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t address = reinterpret_cast<uintptr_t>(range.data());
-  const uintptr_t begin = address / page * page;
-  madvise(reinterpret_cast<void*>(begin), address + range.size() - begin, SystemAdvice(advice));
+  const uintptr_t into_page = reinterpret_cast<uintptr_t>(range.data()) % page;
+  madvise(const_cast<uint8_t*>(range.data()) - into_page, range.size() + into_page,
+          SystemAdvice(advice));
   return OkStatus();
 }
 

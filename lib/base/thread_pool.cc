@@ -249,7 +249,7 @@ StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Create(const ThreadPoolOptions
   state->cursors = std::vector<State::Cursor>(static_cast<size_t>(state->n_threads));
   auto pool = std::unique_ptr<ThreadPool>(new ThreadPool(state.get()));
   state->StartThreads();
-  state.release();
+  [[maybe_unused]] const State* const owned_by_pool = state.release();
   return pool;
 }
 

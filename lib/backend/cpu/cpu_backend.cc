@@ -188,7 +188,7 @@ Status CpuBackend::TasksFailed(const NodeCall& call) const {
       .WithName("parallel_for");
 }
 
-Status CpuBackend::Internal(const NodeCall& call, std::string message) const {
+Status CpuBackend::Internal(const NodeCall& call, const std::string& message) const {
   return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cpu: ", message))
       .WithName(call.node->name);
 }

@@ -81,7 +81,7 @@ class CpuBackend final : public Backend {
   float* Floats(const BufferRange& range) const;
   const int32_t* Ints(const BufferRange& range) const;
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
-  Status Internal(const NodeCall& call, std::string message) const;
+  Status Internal(const NodeCall& call, const std::string& message) const;
   Status TasksFailed(const NodeCall& call) const;
   Status FromKernel(const NodeCall& call, kernels::KernelStatus status) const;
   // Runs fn(arg, task, worker) for each task, inline when `work` (multiply-adds or elements) is
