@@ -44,9 +44,9 @@ Status SortKeyed(Runtime& rt, bool reverse, std::vector<Keyed>* items) {
   const auto less = [&](const Keyed& a, const Keyed& b) {
     if (problem.ok()) problem = rt.StepCompare(a.key, b.key);
     if (!problem.ok()) return false;
-    StatusOr<int> order = Compare(reverse ? b.key : a.key, reverse ? a.key : b.key, "<");
-    if (!order.ok()) problem = std::move(order).status();
-    return problem.ok() && *order == -1;
+    const StatusOr<int> order = Compare(reverse ? b.key : a.key, reverse ? a.key : b.key, "<");
+    problem = order.status();
+    return order.ok() && *order == -1;
   };
   std::stable_sort(items->begin(), items->end(), less);
   return problem;

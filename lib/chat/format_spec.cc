@@ -94,7 +94,7 @@ std::string FloatDigits(double value, const FormatSpec& spec) {
 }
 
 StatusOr<Text> PadNumber(Runtime& rt, const FormatSpec& spec, std::string_view sign,
-                         std::string digits) {
+                         const std::string& digits) {
   const int64_t room =
       std::max<int64_t>(spec.width - static_cast<int64_t>(sign.size() + digits.size()), 0);
   if (spec.align == '=') {
@@ -108,7 +108,7 @@ StatusOr<Text> PadNumber(Runtime& rt, const FormatSpec& spec, std::string_view s
   return Pad(rt, Text(StrCat(sign, digits)), left, room - left, spec.fill);
 }
 
-StatusOr<Text> FormatNumber(Runtime& rt, const Value& value, FormatSpec spec) {
+StatusOr<Text> FormatNumber(Runtime& rt, const Value& value, const FormatSpec& spec) {
   constexpr std::string_view kIntegerTypes = "dxXobcn";
   constexpr std::string_view kFloatTypes = "eEfFgG%n";
   const bool integer = !value.is(Kind::kFloat);

@@ -25,7 +25,7 @@ Status NotObject(std::string_view what) {
 }
 
 // A copy of the mapping with one field replaced.
-StatusOr<Value> WithField(const Value& dict, std::string_view name, Value replacement) {
+StatusOr<Value> WithField(const Value& dict, std::string_view name, const Value& replacement) {
   DictEntries entries = dict.dict().entries;
   for (auto& [key, value] : entries) {
     if (key.is(Kind::kString) && key.str() == name) value = replacement;
