@@ -16,7 +16,8 @@ import sys
 import cpp_text
 import layers
 
-FOLDERS = ("lib", "capi", "kernels", "include", "examples", "tests", "bindings-docs", "cmake", ".ci")
+FOLDERS = ("lib", "capi", "kernels", "include", "examples", "tests", "bindings-docs", ".ci")
+TOP_FILES = ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md")
 # Copies of reference data keep the text they came with.
 SKIPPED = ("tests/data/",)
 C_SUFFIXES = (".cc", ".h", ".c", ".hpp", ".cu", ".cuh", ".cpp", ".inc")
@@ -56,6 +57,12 @@ MARKERS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|WI" r"P)\b|(?i:w
 MACHINE_PATH = re.compile(r"(?<![\w./:$}-])/(?:work|home|root|Users|mnt)/[\w.]")
 
 Violation = collections.namedtuple("Violation", "path line check what detail")
+
+
+def check_top_level(root):
+    for name in sorted(os.listdir(root)):
+        if not name.startswith((".", "build")) and name not in FOLDERS + TOP_FILES:
+            yield Violation(name, 1, "top-level", "the top level is fixed: it goes into a folder", "")
 
 
 def source_files(root):
@@ -183,6 +190,7 @@ def run(root):
     file_lengths = []
     function_lengths = []
     exceptions, violations = read_exceptions(root)
+    violations += check_top_level(root)
     used = set()
     for path in source_files(root):
         text = read(root, path)

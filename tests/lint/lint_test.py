@@ -139,6 +139,7 @@ def planted():
         ("lib/base/planted_spdx.h", C_HEAD.replace("Apache-2.0", "MIT") + "int x;\n", "spdx-head"),
         ("lib/planted/CMakeLists.txt", "set(x 1)\n", "spdx-head"),
         ("tests/planted_spdx.sh", "#!/bin/bash\ntrue\n", "spdx-head"),
+        ("planted.py", HASH_HEAD, "top-level"),
     ]
     return plants
 
