@@ -61,6 +61,7 @@ struct MatMulTraits {
   static I32 Or(I32 a, I32 b) { return _mm256_or_si256(a, b); }
   static I32 Add(I32 a, I32 b) { return _mm256_add_epi32(a, b); }
   static I32 Sub(I32 a, I32 b) { return _mm256_sub_epi32(a, b); }
+  static I32 MulInt(I32 a, I32 b) { return _mm256_mullo_epi32(a, b); }
   template <int Count>
   static I32 ShiftLeft(I32 a) {
     return _mm256_slli_epi32(a, Count);
@@ -77,6 +78,19 @@ struct MatMulTraits {
     int32_t value;
     std::memcpy(&value, p, sizeof(value));
     return _mm256_set1_epi32(value);
+  }
+  static I32 LookUp(const uint8_t* table, I32 a) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(Load16Bytes(table)), a);
+  }
+  [[gnu::always_inline]] static I32 AddFifthBits(I32 codes, I32 bits, int j) {
+    const __m256i byte = _mm256_add_epi32(  // the one with the bits, of each lane
+        _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404, 0x08080808,
+                          0x0c0c0c0c),
+        _mm256_set1_epi32(0x01010101 * (j / 2)));
+    const __m256i wanted =
+        _mm256_set1_epi32(static_cast<int32_t>(j % 2 == 0 ? 0x08040201u : 0x80402010u));
+    const __m256i found = _mm256_and_si256(_mm256_shuffle_epi8(bits, byte), wanted);
+    return _mm256_or_si256(codes, And(_mm256_cmpeq_epi8(found, wanted), 0x10101010u));
   }
 
   static constexpr bool kExactDot = false;
@@ -98,6 +112,7 @@ struct MatMulTraits {
 
   static F32 ZeroF32() { return _mm256_setzero_ps(); }
   static F32 ToFloat(I32 a) { return _mm256_cvtepi32_ps(a); }
+  static F32 AsFloat(I32 bits) { return _mm256_castsi256_ps(bits); }
   static F32 HalfToFloat(I32 halves) {
     const __m128i low = _mm256_castsi256_si128(halves);
     const __m128i high = _mm256_extracti128_si256(halves, 1);

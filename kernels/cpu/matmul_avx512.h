@@ -65,6 +65,7 @@ struct MatMulAvx512 {
   static I32 Or(I32 a, I32 b) { return _mm512_or_si512(a, b); }
   static I32 Add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
   static I32 Sub(I32 a, I32 b) { return _mm512_sub_epi32(a, b); }
+  static I32 MulInt(I32 a, I32 b) { return _mm512_mullo_epi32(a, b); }
   template <int Count>
   static I32 ShiftLeft(I32 a) {
     return _mm512_slli_epi32(a, Count);
@@ -81,6 +82,18 @@ struct MatMulAvx512 {
     int32_t value;
     std::memcpy(&value, p, sizeof(value));
     return _mm512_set1_epi32(value);
+  }
+  static I32 LookUp(const uint8_t* table, I32 a) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(Load16Bytes(table)), a);
+  }
+  [[gnu::always_inline]] static I32 AddFifthBits(I32 codes, I32 bits, int j) {
+    const __m512i byte = _mm512_add_epi32(  // the one with the bits, of each lane
+        _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0),
+        _mm512_set1_epi32(0x01010101 * (j / 2)));
+    const __m512i wanted =
+        _mm512_set1_epi32(static_cast<int32_t>(j % 2 == 0 ? 0x08040201u : 0x80402010u));
+    const __mmask64 found = _mm512_test_epi8_mask(_mm512_shuffle_epi8(bits, byte), wanted);
+    return _mm512_mask_add_epi8(codes, found, codes, _mm512_set1_epi8(16));
   }
 
   static constexpr bool kExactDot = false;
@@ -102,6 +115,7 @@ struct MatMulAvx512 {
 
   static F32 ZeroF32() { return _mm512_setzero_ps(); }
   static F32 ToFloat(I32 a) { return _mm512_cvtepi32_ps(a); }
+  static F32 AsFloat(I32 bits) { return _mm512_castsi512_ps(bits); }
   static F32 HalfToFloat(I32 halves) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(halves)); }
   static F32 SpreadFloat(const uint8_t* p) { return _mm512_castsi512_ps(Spread(p)); }
   static F32 Mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }

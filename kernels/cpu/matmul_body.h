@@ -6,7 +6,8 @@
 
 #include "kernels/cpu/matmul_float.h"
 #include "kernels/cpu/matmul_quantize.h"
-#include "kernels/cpu/matmul_tiles.h"
+#include "kernels/cpu/matmul_tiles_256.h"
+#include "kernels/cpu/matmul_tiles_32.h"
 
 namespace minfer::kernels {
 
@@ -92,19 +93,43 @@ KernelStatus MatMul(const MatMulArgs& args) {
       FloatMatMul<V, LoadBF16>(args);
       break;
     case ElementType::kQ4_0:
-      QuantizedMatMul<V, TileQ4_0>(args);
+      QuantizedMatMul<V, Tile32<FormatQ4_0>>(args);
       break;
     case ElementType::kQ4_1:
-      QuantizedMatMul<V, TileQ4_1>(args);
+      QuantizedMatMul<V, Tile32<FormatQ4_1>>(args);
+      break;
+    case ElementType::kQ5_0:
+      QuantizedMatMul<V, Tile32<FormatQ5_0>>(args);
+      break;
+    case ElementType::kQ5_1:
+      QuantizedMatMul<V, Tile32<FormatQ5_1>>(args);
       break;
     case ElementType::kQ8_0:
-      QuantizedMatMul<V, TileQ8_0>(args);
+      QuantizedMatMul<V, Tile32<FormatQ8_0>>(args);
       break;
-    case ElementType::kQ4_K:
-      QuantizedMatMul<V, TileQ4_K>(args);
+    case ElementType::kIQ4_NL:
+      QuantizedMatMul<V, Tile32<FormatIQ4_NL>>(args);
+      break;
+    case ElementType::kMXFP4:
+      QuantizedMatMul<V, Tile32<FormatMXFP4>>(args);
+      break;
+    case ElementType::kQ2_K:
+      QuantizedMatMul<V, Tile16s<FormatQ2_K>>(args);
+      break;
+    case ElementType::kQ3_K:
+      QuantizedMatMul<V, Tile16s<FormatQ3_K>>(args);
       break;
     case ElementType::kQ6_K:
-      QuantizedMatMul<V, TileQ6_K>(args);
+      QuantizedMatMul<V, Tile16s<FormatQ6_K>>(args);
+      break;
+    case ElementType::kQ4_K:
+      QuantizedMatMul<V, TileScaleMin<BlockQ4_K>>(args);
+      break;
+    case ElementType::kQ5_K:
+      QuantizedMatMul<V, TileScaleMin<BlockQ5_K>>(args);
+      break;
+    case ElementType::kIQ4_XS:
+      QuantizedMatMul<V, TileIQ4_XS>(args);
       break;
     default:
       DecodedMatMul<V>(args);

@@ -18,10 +18,18 @@ ActivationFormat ActivationFormatFor(ElementType weight_type) {
   switch (weight_type) {
     case ElementType::kQ4_0:
     case ElementType::kQ4_1:
+    case ElementType::kQ5_0:
+    case ElementType::kQ5_1:
     case ElementType::kQ8_0:
+    case ElementType::kIQ4_NL:
+    case ElementType::kMXFP4:
       return ActivationFormat::kQ8Block32;
+    case ElementType::kQ2_K:
+    case ElementType::kQ3_K:
     case ElementType::kQ4_K:
+    case ElementType::kQ5_K:
     case ElementType::kQ6_K:
+    case ElementType::kIQ4_XS:
       return ActivationFormat::kQ8Block256;
     default:
       return ActivationFormat::kF32;

@@ -5,6 +5,7 @@
 // units do the same on their registers.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -13,9 +14,10 @@
 namespace minfer::kernels::generic {
 
 struct MatMulTraits {
-  // Quantised products: weight rows in a tile (lanes) and the most activation rows in one.
+  // Quantised products: weight rows in a tile (lanes) and the most activation rows in one, few
+  // because a compiler unrolls all of a tile.
   static constexpr int kRows = 4;
-  static constexpr int kColumns = 4;
+  static constexpr int kColumns = 2;
   // Float products: the same, for tiles whose vectors lie along a row.
   static constexpr int kFloatRows = 1;
   static constexpr int kFloatColumns = 4;
@@ -65,6 +67,9 @@ struct MatMulTraits {
   static I32 Sub(I32 a, I32 b) {
     return Map([&](int i) { return a.lane[i] - b.lane[i]; });
   }
+  static I32 MulInt(I32 a, I32 b) {
+    return Map([&](int i) { return a.lane[i] * b.lane[i]; });
+  }
   template <int Count>
   static I32 ShiftLeft(I32 a) {
     return Map([&](int i) { return a.lane[i] << Count; });
@@ -83,6 +88,26 @@ struct MatMulTraits {
     uint32_t value;
     std::memcpy(&value, p, sizeof(value));
     return Map([&](int) { return value; });
+  }
+  // Each byte of a, 0 to 15, becomes that entry of a table of sixteen.
+  static I32 LookUp(const uint8_t* table, I32 a) {
+    return Map([&](int i) {
+      uint32_t found = 0;
+      for (int byte = 0; byte < 4; ++byte) {
+        found |= static_cast<uint32_t>(table[(a.lane[i] >> (8 * byte)) & 15]) << (8 * byte);
+      }
+      return found;
+    });
+  }
+  // Adds 16 to byte b of codes where bit 4 j + b of `bits` is set.
+  static I32 AddFifthBits(I32 codes, I32 bits, int j) {
+    return Map([&](int i) {
+      uint32_t sum = codes.lane[i];
+      for (int byte = 0; byte < 4; ++byte) {
+        sum += ((bits.lane[i] >> (4 * j + byte)) & 1u) << (8 * byte + 4);
+      }
+      return sum;
+    });
   }
 
   // A sum of products of unsigned codes and signed quants. With kExactDot it is 32 bits wide from
@@ -119,6 +144,10 @@ struct MatMulTraits {
   static F32 ZeroF32() { return {}; }
   static F32 ToFloat(I32 a) {
     return MapF32([&](int i) { return static_cast<float>(static_cast<int32_t>(a.lane[i])); });
+  }
+  // The float that has these bits.
+  static F32 AsFloat(I32 bits) {
+    return MapF32([&](int i) { return std::bit_cast<float>(bits.lane[i]); });
   }
   static F32 HalfToFloat(I32 halves) {
     return MapF32(

@@ -109,4 +109,77 @@ struct BlockMXFP4 {
 };
 static_assert(sizeof(BlockMXFP4) == 17);
 
+struct BlockNVFP4 {   // 64 values
+  uint8_t scales[4];  // E4M3 without sign, one for 16 values
+  uint8_t quants[32];
+};
+static_assert(sizeof(BlockNVFP4) == 36);
+
+struct BlockTQ1_0 {
+  uint8_t quants[48];  // five ternary digits a byte
+  uint8_t high[4];     // four
+  uint16_t scale;
+};
+static_assert(sizeof(BlockTQ1_0) == 54);
+
+struct BlockTQ2_0 {
+  uint8_t quants[64];
+  uint16_t scale;
+};
+static_assert(sizeof(BlockTQ2_0) == 66);
+
+// The rest take their values from grids (iq_grids.h): groups of eight values, or of four in IQ3.
+
+struct BlockIQ1_S {
+  uint16_t scale;
+  uint8_t quants[32];
+  uint16_t high[8];  // of 32 values: four times three index bits, a scale, and the delta's sign
+};
+static_assert(sizeof(BlockIQ1_S) == 50);
+
+struct BlockIQ1_M {
+  uint8_t quants[32];
+  uint8_t high[16];    // of a group: three index bits and the delta's sign
+  uint16_t scales[4];  // four times three bits, and a quarter of the half `scale`
+};
+static_assert(sizeof(BlockIQ1_M) == 56);
+
+struct BlockIQ2_XXS {
+  uint16_t scale;
+  uint8_t quants[64];  // of 32 values: four indices, then four times seven sign bits and a scale
+};
+static_assert(sizeof(BlockIQ2_XXS) == 66);
+
+struct BlockIQ2_XS {
+  uint16_t scale;
+  uint16_t quants[32];  // nine bits of index, seven of signs
+  uint8_t scales[8];
+};
+static_assert(sizeof(BlockIQ2_XS) == 74);
+
+struct BlockIQ2_S {
+  uint16_t scale;
+  uint8_t quants[32];
+  uint8_t signs[32];
+  uint8_t high[8];
+  uint8_t scales[8];
+};
+static_assert(sizeof(BlockIQ2_S) == 82);
+
+struct BlockIQ3_XXS {
+  uint16_t scale;
+  uint8_t quants[64];
+  uint8_t signs[32];  // of 32 values: four times seven sign bits and a scale
+};
+static_assert(sizeof(BlockIQ3_XXS) == 98);
+
+struct BlockIQ3_S {
+  uint16_t scale;
+  uint8_t quants[64];
+  uint8_t high[8];
+  uint8_t signs[32];
+  uint8_t scales[4];
+};
+static_assert(sizeof(BlockIQ3_S) == 110);
+
 }  // namespace minfer::kernels

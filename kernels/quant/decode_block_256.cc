@@ -5,15 +5,12 @@
 #include "kernels/quant/half.h"
 
 namespace minfer::kernels {
-namespace {
 
-int Q3Scale(const uint8_t* scales, int j) {
+int UnpackQ3Scale(const uint8_t* scales, int j) {
   const int low = j < 8 ? scales[j] & 15 : scales[j - 8] >> 4;
   const int high = (scales[8 + j % 4] >> (2 * (j / 4))) & 3;
   return (low | high << 4) - 32;
 }
-
-}  // namespace
 
 ScaleMin UnpackScaleMin(const uint8_t* scales, int j) {
   if (j < 4) {
@@ -42,7 +39,7 @@ void DecodeBlock(const BlockQ2_K& block, float* out) {
 void DecodeBlock(const BlockQ3_K& block, float* out) {
   const float scale = HalfToFloat(block.scale);
   for (int j = 0; j < 16; ++j) {  // sub-blocks of 16
-    const float factor = scale * static_cast<float>(Q3Scale(block.scales, j));
+    const float factor = scale * static_cast<float>(UnpackQ3Scale(block.scales, j));
     const uint8_t* quants = block.quants + 32 * (j / 8) + 16 * (j % 2);
     const uint8_t* high = block.high + 16 * (j % 2);
     const int shift = 2 * (j / 2 % 4);
@@ -116,6 +113,38 @@ void DecodeBlock(const BlockIQ4_XS& block, float* out) {
     for (int i = 0; i < 16; ++i) {
       out[32 * j + i] = factor * static_cast<float>(kIq4Values[quants[i] & 15]);
       out[32 * j + 16 + i] = factor * static_cast<float>(kIq4Values[quants[i] >> 4]);
+    }
+  }
+}
+
+namespace {
+
+// Digit n of the ternary numbers (-1, 0, 1) of `count` bytes: a byte is the digits' fraction of
+// 256, so that a multiplication brings a digit to the top.
+void DecodeDigits(const uint8_t* bytes, int count, int n, float scale, float* out) {
+  constexpr uint8_t kPowers[5] = {1, 3, 9, 27, 81};
+  for (int i = 0; i < count; ++i) {
+    const auto rest = static_cast<uint8_t>(bytes[i] * kPowers[n]);
+    out[i] = scale * static_cast<float>(((rest * 3) >> 8) - 1);
+  }
+}
+
+}  // namespace
+
+void DecodeBlock(const BlockTQ1_0& block, float* out) {
+  const float scale = HalfToFloat(block.scale);
+  for (int n = 0; n < 5; ++n) DecodeDigits(block.quants, 32, n, scale, out + 32 * n);
+  for (int n = 0; n < 5; ++n) DecodeDigits(block.quants + 32, 16, n, scale, out + 160 + 16 * n);
+  for (int n = 0; n < 4; ++n) DecodeDigits(block.high, 4, n, scale, out + 240 + 4 * n);
+}
+
+void DecodeBlock(const BlockTQ2_0& block, float* out) {
+  const float scale = HalfToFloat(block.scale);
+  for (int g = 0; g < 8; ++g) {  // groups of 32
+    const uint8_t* quants = block.quants + 32 * (g / 4);
+    const int shift = 2 * (g % 4);
+    for (int i = 0; i < 32; ++i) {
+      out[32 * g + i] = scale * static_cast<float>(((quants[i] >> shift) & 3) - 1);
     }
   }
 }

@@ -11,90 +11,80 @@
 namespace minfer::kernels {
 namespace {
 
-template <typename Block>
-void DecodeBlocks(const uint8_t* bytes, float* out, int64_t count, int block_elements) {
-  for (int64_t i = 0; i < count; i += block_elements, bytes += sizeof(Block)) {
+template <typename Block, int Values>
+void DecodeBlocks(const uint8_t* bytes, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; i += Values, bytes += sizeof(Block)) {
     Block block;
     std::memcpy(&block, bytes, sizeof(block));
     DecodeBlock(block, out + i);
   }
 }
 
-template <typename Convert>
-void DecodeHalves(const uint8_t* bytes, float* out, int64_t count, Convert convert) {
+template <float (*Convert)(uint16_t)>
+void DecodeHalves(const uint8_t* bytes, float* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     uint16_t value;
     std::memcpy(&value, bytes + 2 * i, sizeof(value));
-    out[i] = convert(value);
+    out[i] = Convert(value);
   }
 }
 
-// False when the type has no decoder; count 0 asks just that.
-bool Decode(ElementType type, const uint8_t* bytes, float* out, int64_t count) {
-  switch (type) {
-    case ElementType::kF32:
-      if (count > 0) std::memcpy(out, bytes, static_cast<size_t>(count) * sizeof(float));
-      return true;
-    case ElementType::kF16:
-      DecodeHalves(bytes, out, count, HalfToFloat);
-      return true;
-    case ElementType::kBF16:
-      DecodeHalves(bytes, out, count, BFloat16ToFloat);
-      return true;
-    case ElementType::kQ4_0:
-      DecodeBlocks<BlockQ4_0>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kQ4_1:
-      DecodeBlocks<BlockQ4_1>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kQ5_0:
-      DecodeBlocks<BlockQ5_0>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kQ5_1:
-      DecodeBlocks<BlockQ5_1>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kQ8_0:
-      DecodeBlocks<BlockQ8_0>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kIQ4_NL:
-      DecodeBlocks<BlockIQ4_NL>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kMXFP4:
-      DecodeBlocks<BlockMXFP4>(bytes, out, count, kBlock);
-      return true;
-    case ElementType::kQ2_K:
-      DecodeBlocks<BlockQ2_K>(bytes, out, count, kSuperBlock);
-      return true;
-    case ElementType::kQ3_K:
-      DecodeBlocks<BlockQ3_K>(bytes, out, count, kSuperBlock);
-      return true;
-    case ElementType::kQ4_K:
-      DecodeBlocks<BlockQ4_K>(bytes, out, count, kSuperBlock);
-      return true;
-    case ElementType::kQ5_K:
-      DecodeBlocks<BlockQ5_K>(bytes, out, count, kSuperBlock);
-      return true;
-    case ElementType::kQ6_K:
-      DecodeBlocks<BlockQ6_K>(bytes, out, count, kSuperBlock);
-      return true;
-    case ElementType::kIQ4_XS:
-      DecodeBlocks<BlockIQ4_XS>(bytes, out, count, kSuperBlock);
-      return true;
-    default:
-      return false;
+void DecodeFloats(const uint8_t* bytes, float* out, int64_t count) {
+  if (count > 0) std::memcpy(out, bytes, static_cast<size_t>(count) * sizeof(float));
+}
+
+struct Decoder {
+  ElementType type;
+  void (*decode)(const uint8_t* bytes, float* out, int64_t count);
+};
+
+constexpr Decoder kDecoders[] = {
+    {ElementType::kF32, DecodeFloats},
+    {ElementType::kF16, DecodeHalves<HalfToFloat>},
+    {ElementType::kBF16, DecodeHalves<BFloat16ToFloat>},
+    {ElementType::kQ4_0, DecodeBlocks<BlockQ4_0, kBlock>},
+    {ElementType::kQ4_1, DecodeBlocks<BlockQ4_1, kBlock>},
+    {ElementType::kQ5_0, DecodeBlocks<BlockQ5_0, kBlock>},
+    {ElementType::kQ5_1, DecodeBlocks<BlockQ5_1, kBlock>},
+    {ElementType::kQ8_0, DecodeBlocks<BlockQ8_0, kBlock>},
+    {ElementType::kIQ4_NL, DecodeBlocks<BlockIQ4_NL, kBlock>},
+    {ElementType::kMXFP4, DecodeBlocks<BlockMXFP4, kBlock>},
+    {ElementType::kNVFP4, DecodeBlocks<BlockNVFP4, 64>},
+    {ElementType::kQ2_K, DecodeBlocks<BlockQ2_K, kSuperBlock>},
+    {ElementType::kQ3_K, DecodeBlocks<BlockQ3_K, kSuperBlock>},
+    {ElementType::kQ4_K, DecodeBlocks<BlockQ4_K, kSuperBlock>},
+    {ElementType::kQ5_K, DecodeBlocks<BlockQ5_K, kSuperBlock>},
+    {ElementType::kQ6_K, DecodeBlocks<BlockQ6_K, kSuperBlock>},
+    {ElementType::kIQ4_XS, DecodeBlocks<BlockIQ4_XS, kSuperBlock>},
+    {ElementType::kTQ1_0, DecodeBlocks<BlockTQ1_0, kSuperBlock>},
+    {ElementType::kTQ2_0, DecodeBlocks<BlockTQ2_0, kSuperBlock>},
+    {ElementType::kIQ1_S, DecodeBlocks<BlockIQ1_S, kSuperBlock>},
+    {ElementType::kIQ1_M, DecodeBlocks<BlockIQ1_M, kSuperBlock>},
+    {ElementType::kIQ2_XXS, DecodeBlocks<BlockIQ2_XXS, kSuperBlock>},
+    {ElementType::kIQ2_XS, DecodeBlocks<BlockIQ2_XS, kSuperBlock>},
+    {ElementType::kIQ2_S, DecodeBlocks<BlockIQ2_S, kSuperBlock>},
+    {ElementType::kIQ3_XXS, DecodeBlocks<BlockIQ3_XXS, kSuperBlock>},
+    {ElementType::kIQ3_S, DecodeBlocks<BlockIQ3_S, kSuperBlock>},
+};
+
+const Decoder* FindDecoder(ElementType type) {
+  for (const Decoder& decoder : kDecoders) {
+    if (decoder.type == type) return &decoder;
   }
+  return nullptr;
 }
 
 }  // namespace
 
-bool CanDequantize(ElementType type) { return Decode(type, nullptr, nullptr, 0); }
+bool CanDequantize(ElementType type) { return FindDecoder(type) != nullptr; }
 
 KernelStatus DequantizeRow(ElementType type, const void* blocks, float* out, int64_t count) {
-  if (!CanDequantize(type)) return KernelStatus::kUnsupportedType;
+  const Decoder* decoder = FindDecoder(type);
+  if (decoder == nullptr) return KernelStatus::kUnsupportedType;
   if (count < 0 || count % FindElementTraits(type)->block_elements != 0) {
     return KernelStatus::kBadShape;
   }
-  Decode(type, static_cast<const uint8_t*>(blocks), out, count);
+  decoder->decode(static_cast<const uint8_t*>(blocks), out, count);
   return KernelStatus::kOk;
 }
 

@@ -89,7 +89,52 @@ float AddProduct(const BlockQ8_0& w, const ActivationBlock32& a, float sum) {
   return std::fma(static_cast<float>(codes), HalfToFloat(w.scale) * a.scale, sum);
 }
 
-float AddProduct(const BlockQ4_K& w, const ActivationBlock256& a, float sum) {
+// Bit i of the 32 bits in four bytes.
+int BitOf(const uint8_t* bytes, int i) { return (bytes[i / 8] >> (i % 8)) & 1; }
+
+// The sum of codes (less `excess`) times quants of Q5_0 and Q5_1.
+template <typename Block>
+int FiveBitDot(const Block& w, const ActivationBlock32& a, int excess) {
+  int sum = 0;
+  for (int i = 0; i < 16; ++i) {
+    const int low = (w.quants[i] & 15) | BitOf(w.high, i) << 4;
+    const int high = (w.quants[i] >> 4) | BitOf(w.high, 16 + i) << 4;
+    sum += (low - excess) * a.quants[i] + (high - excess) * a.quants[16 + i];
+  }
+  return sum;
+}
+
+float AddProduct(const BlockQ5_0& w, const ActivationBlock32& a, float sum) {
+  return std::fma(static_cast<float>(FiveBitDot(w, a, 16)), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ5_1& w, const ActivationBlock32& a, float sum) {
+  sum = std::fma(static_cast<float>(FiveBitDot(w, a, 0)), HalfToFloat(w.scale) * a.scale, sum);
+  return std::fma(HalfToFloat(w.min), a.scaled_sum, sum);
+}
+
+// The sum of looked-up codes times quants of 16 bytes.
+int LookedUpDot(const int8_t* table, const uint8_t* bytes, const int8_t* quants) {
+  int sum = 0;
+  for (int i = 0; i < 16; ++i) {
+    sum += table[bytes[i] & 15] * quants[i] + table[bytes[i] >> 4] * quants[16 + i];
+  }
+  return sum;
+}
+
+float AddProduct(const BlockIQ4_NL& w, const ActivationBlock32& a, float sum) {
+  const int codes = LookedUpDot(kIq4Values, w.quants, a.quants);
+  return std::fma(static_cast<float>(codes), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+float AddProduct(const BlockMXFP4& w, const ActivationBlock32& a, float sum) {
+  const int codes = LookedUpDot(kE2M1Doubled, w.quants, a.quants);
+  return std::fma(static_cast<float>(codes), MxScale(w.exponent) * a.scale, sum);
+}
+
+// Q4_K and Q5_K; fifth_bit(j, i) is bit 4 of value i of sub-block j.
+template <typename Block, typename Fn>
+float AddScaleMinProduct(const Block& w, const ActivationBlock256& a, float sum, Fn fifth_bit) {
   int scaled = 0;
   int mins = 0;
   for (int j = 0; j < 8; ++j) {
@@ -97,13 +142,47 @@ float AddProduct(const BlockQ4_K& w, const ActivationBlock256& a, float sum) {
     int codes = 0;
     for (int i = 0; i < 32; ++i) {
       const uint8_t byte = w.quants[32 * (j / 2) + i];
-      codes += (j % 2 == 0 ? byte & 15 : byte >> 4) * a.quants[32 * j + i];
+      const int code = (j % 2 == 0 ? byte & 15 : byte >> 4) | fifth_bit(j, i) << 4;
+      codes += code * a.quants[32 * j + i];
     }
     scaled += sub.scale * codes;
     mins += sub.min * a.sums_32[j];
   }
   sum = std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
   return std::fma(-static_cast<float>(mins), HalfToFloat(w.min) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ4_K& w, const ActivationBlock256& a, float sum) {
+  return AddScaleMinProduct(w, a, sum, [](int, int) { return 0; });
+}
+
+float AddProduct(const BlockQ5_K& w, const ActivationBlock256& a, float sum) {
+  return AddScaleMinProduct(w, a, sum, [&](int j, int i) { return (w.high[i] >> j) & 1; });
+}
+
+// Two bits of value i of Q2_K and Q3_K.
+int TwoBits(const uint8_t* quants, int i) {
+  return (quants[32 * (i / 128) + i % 32] >> (2 * (i / 32 % 4))) & 3;
+}
+
+float AddProduct(const BlockQ2_K& w, const ActivationBlock256& a, float sum) {
+  int scaled = 0;
+  int mins = 0;
+  for (int i = 0; i < kSuperBlock; ++i) {
+    scaled += (w.scales[i / 16] & 15) * TwoBits(w.quants, i) * a.quants[i];
+  }
+  for (int j = 0; j < 16; ++j) mins += (w.scales[j] >> 4) * a.sums_16[j];
+  sum = std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
+  return std::fma(-static_cast<float>(mins), HalfToFloat(w.min) * a.scale, sum);
+}
+
+float AddProduct(const BlockQ3_K& w, const ActivationBlock256& a, float sum) {
+  int scaled = 0;
+  for (int i = 0; i < kSuperBlock; ++i) {
+    const int code = TwoBits(w.quants, i) | ((w.high[i % 32] >> (i / 32)) & 1) << 2;
+    scaled += UnpackQ3Scale(w.scales, i / 16) * (code - 4) * a.quants[i];
+  }
+  return std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
 }
 
 float AddProduct(const BlockQ6_K& w, const ActivationBlock256& a, float sum) {
@@ -115,6 +194,17 @@ float AddProduct(const BlockQ6_K& w, const ActivationBlock256& a, float sum) {
     const int high = (w.high[32 * half + i % 32] >> (2 * group)) & 3;
     const int code = (group < 2 ? low & 15 : low >> 4) | high << 4;
     scaled += w.scales[i / 16] * (code - 32) * a.quants[i];
+  }
+  return std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
+}
+
+float AddProduct(const BlockIQ4_XS& w, const ActivationBlock256& a, float sum) {
+  int scaled = 0;
+  for (int j = 0; j < 8; ++j) {
+    const int low = (w.scales_low[j / 2] >> (4 * (j % 2))) & 15;
+    const int high = (w.scales_high >> (2 * j)) & 3;
+    const int codes = LookedUpDot(kIq4Values, w.quants + 16 * j, a.quants + 32 * j);
+    scaled += ((low | high << 4) - 32) * codes;
   }
   return std::fma(static_cast<float>(scaled), HalfToFloat(w.scale) * a.scale, sum);
 }
@@ -166,12 +256,28 @@ float Dot(ElementType type, const uint8_t* row, const uint8_t* activations, int6
       return QuantizedDot<BlockQ4_0, ActivationBlock32>(row, activations, k / kBlock);
     case ElementType::kQ4_1:
       return QuantizedDot<BlockQ4_1, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ5_0:
+      return QuantizedDot<BlockQ5_0, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ5_1:
+      return QuantizedDot<BlockQ5_1, ActivationBlock32>(row, activations, k / kBlock);
     case ElementType::kQ8_0:
       return QuantizedDot<BlockQ8_0, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kIQ4_NL:
+      return QuantizedDot<BlockIQ4_NL, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kMXFP4:
+      return QuantizedDot<BlockMXFP4, ActivationBlock32>(row, activations, k / kBlock);
+    case ElementType::kQ2_K:
+      return QuantizedDot<BlockQ2_K, ActivationBlock256>(row, activations, k / kSuperBlock);
+    case ElementType::kQ3_K:
+      return QuantizedDot<BlockQ3_K, ActivationBlock256>(row, activations, k / kSuperBlock);
     case ElementType::kQ4_K:
       return QuantizedDot<BlockQ4_K, ActivationBlock256>(row, activations, k / kSuperBlock);
+    case ElementType::kQ5_K:
+      return QuantizedDot<BlockQ5_K, ActivationBlock256>(row, activations, k / kSuperBlock);
     case ElementType::kQ6_K:
       return QuantizedDot<BlockQ6_K, ActivationBlock256>(row, activations, k / kSuperBlock);
+    case ElementType::kIQ4_XS:
+      return QuantizedDot<BlockIQ4_XS, ActivationBlock256>(row, activations, k / kSuperBlock);
     default:
       return FloatDot(type, row, reinterpret_cast<const float*>(activations), k);
   }

@@ -10,12 +10,12 @@
 //
 // Quantised weights, with a the activation block and all sums of codes exact integers, block by
 // block in order:
-//   Q4_0, Q8_0  sum = fma(sum(code * a.q), scale * a.scale, sum)       (Q4_0: code - 8)
-//   Q4_1        sum = fma(sum(code * a.q), scale * a.scale, sum)
-//               sum = fma(min, a.scaled_sum, sum)
-//   Q4_K        sum = fma(sum_j(scale_j * sum(code * a.q)), scale * a.scale, sum)
+//   32 values   sum = fma(sum(code * a.q), scale * a.scale, sum)
+//               and with a min (Q4_1, Q5_1):  sum = fma(min, a.scaled_sum, sum)
+//   256 values  sum = fma(sum_j(scale_j * sum(code * a.q)), scale * a.scale, sum)
+//               and with mins (Q2_K, Q4_K, Q5_K):
 //               sum = fma(-sum_j(min_j * sum(a.q)), min * a.scale, sum)
-//   Q6_K        sum = fma(sum_j(scale_j * sum((code - 32) * a.q)), scale * a.scale, sum)
+// where a code is what is multiplied by the scale: Q4_0's less 8, IQ4_NL's looked up, and so on.
 #pragma once
 
 #include "kernels/cpu/cpu_kernels.h"

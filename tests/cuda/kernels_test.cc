@@ -23,7 +23,7 @@ namespace {
 
 using kernels::ActivationFormat;
 using kernels::KernelStatus;
-using kernels::testing::kDecodableTypes;
+using kernels::testing::kFastTypes;
 using kernels::testing::NormalisedError;
 using kernels::testing::Random;
 using kernels::testing::RandomWeights;
@@ -90,7 +90,7 @@ std::vector<double> Rounded(const std::vector<float>& x, int64_t m, int64_t k, b
 TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;
-  for (const ElementType type : kDecodableTypes) {
+  for (const ElementType type : kFastTypes) {
     if (!kernels::cuda::HasMmvq(type)) continue;
     const int64_t block = FindElementTraits(type)->block_elements;
     for (const int64_t k : {block, 3 * block, block == 32 ? int64_t{1056} : int64_t{2304}}) {
@@ -136,7 +136,7 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
 TEST_CASE("CUDA kernels: float products of few and of many rows agree with double", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;
-  for (const ElementType type : kDecodableTypes) {
+  for (const ElementType type : kFastTypes) {
     const int64_t block = FindElementTraits(type)->block_elements;
     const int64_t k = block == 1 ? 77 : 3 * block;
     for (const int64_t m : {1, 2, 7, 8, 9, 70, 363}) {
@@ -173,7 +173,7 @@ TEST_CASE("CUDA kernels: float products of few and of many rows agree with doubl
 TEST_CASE("CUDA kernels: gathered rows have the bits of the decoder", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;
-  for (const ElementType type : kDecodableTypes) {
+  for (const ElementType type : kFastTypes) {
     const int64_t block = FindElementTraits(type)->block_elements;
     const int64_t k = block == 1 ? 77 : 5 * block;
     const Matrix matrix = MakeMatrix(type, 9, k, 7);

@@ -34,31 +34,6 @@ bool ProcessorRuns(Isa isa) {
   return false;
 }
 
-// Offsets of the halves that must be finite for the decoded values to be.
-std::vector<size_t> HalfOffsets(ElementType type) {
-  switch (type) {
-    case ElementType::kQ4_0:
-    case ElementType::kQ5_0:
-    case ElementType::kQ8_0:
-    case ElementType::kIQ4_NL:
-    case ElementType::kIQ4_XS:
-      return {0};
-    case ElementType::kQ4_1:
-    case ElementType::kQ5_1:
-    case ElementType::kQ4_K:
-    case ElementType::kQ5_K:
-      return {0, 2};
-    case ElementType::kQ2_K:
-      return {80, 82};
-    case ElementType::kQ3_K:
-      return {108};
-    case ElementType::kQ6_K:
-      return {208};
-    default:
-      return {};
-  }
-}
-
 void FillBlock(ElementType type, size_t bytes, Random& random, uint8_t* block) {
   if (type == ElementType::kF32) {
     const float value = random.Uniform();
@@ -76,10 +51,45 @@ void FillBlock(ElementType type, size_t bytes, Random& random, uint8_t* block) {
     const uint16_t bits = FloatToHalf(random.Uniform() * 0.1f);
     std::memcpy(block + offset, &bits, sizeof(bits));
   }
+  if (type == ElementType::kIQ1_M) block[55] &= 0xbf;
   if (type == ElementType::kMXFP4) block[0] = static_cast<uint8_t>(118 + random.Bits() % 8);
 }
 
 }  // namespace
+
+std::vector<size_t> HalfOffsets(ElementType type) {
+  switch (type) {
+    case ElementType::kQ4_0:
+    case ElementType::kQ5_0:
+    case ElementType::kQ8_0:
+    case ElementType::kIQ4_NL:
+    case ElementType::kIQ4_XS:
+    case ElementType::kIQ1_S:
+    case ElementType::kIQ2_XXS:
+    case ElementType::kIQ2_XS:
+    case ElementType::kIQ2_S:
+    case ElementType::kIQ3_XXS:
+    case ElementType::kIQ3_S:
+      return {0};
+    case ElementType::kTQ1_0:
+      return {52};
+    case ElementType::kTQ2_0:
+      return {64};
+    case ElementType::kQ4_1:
+    case ElementType::kQ5_1:
+    case ElementType::kQ4_K:
+    case ElementType::kQ5_K:
+      return {0, 2};
+    case ElementType::kQ2_K:
+      return {80, 82};
+    case ElementType::kQ3_K:
+      return {108};
+    case ElementType::kQ6_K:
+      return {208};
+    default:
+      return {};
+  }
+}
 
 std::vector<const CpuKernels*> RunnableKernels() {
   std::vector<const CpuKernels*> runnable;

@@ -11,12 +11,34 @@
 
 namespace minfer::kernels::testing {
 
-// Every type that DequantizeRow takes.
-inline constexpr ElementType kDecodableTypes[] = {
+// Types with products of quantised activations, these and the float types, and the types whose rows
+// are decoded.
+inline constexpr ElementType kQuantizedTypes[] = {
+    ElementType::kQ4_0, ElementType::kQ4_1, ElementType::kQ5_0,   ElementType::kQ5_1,
+    ElementType::kQ8_0, ElementType::kQ2_K, ElementType::kQ3_K,   ElementType::kQ4_K,
+    ElementType::kQ5_K, ElementType::kQ6_K, ElementType::kIQ4_NL, ElementType::kIQ4_XS,
+    ElementType::kMXFP4};
+inline constexpr ElementType kFastTypes[] = {
     ElementType::kF32,  ElementType::kF16,    ElementType::kBF16,   ElementType::kQ4_0,
     ElementType::kQ4_1, ElementType::kQ5_0,   ElementType::kQ5_1,   ElementType::kQ8_0,
     ElementType::kQ2_K, ElementType::kQ3_K,   ElementType::kQ4_K,   ElementType::kQ5_K,
     ElementType::kQ6_K, ElementType::kIQ4_NL, ElementType::kIQ4_XS, ElementType::kMXFP4};
+inline constexpr ElementType kDecodedTypes[] = {
+    ElementType::kIQ1_S, ElementType::kIQ1_M,   ElementType::kIQ2_XXS, ElementType::kIQ2_XS,
+    ElementType::kIQ2_S, ElementType::kIQ3_XXS, ElementType::kIQ3_S,   ElementType::kTQ1_0,
+    ElementType::kTQ2_0, ElementType::kNVFP4};
+// Every type that DequantizeRow takes.
+inline constexpr ElementType kDecodableTypes[] = {
+    ElementType::kF32,   ElementType::kF16,     ElementType::kBF16,    ElementType::kQ4_0,
+    ElementType::kQ4_1,  ElementType::kQ5_0,    ElementType::kQ5_1,    ElementType::kQ8_0,
+    ElementType::kQ2_K,  ElementType::kQ3_K,    ElementType::kQ4_K,    ElementType::kQ5_K,
+    ElementType::kQ6_K,  ElementType::kIQ4_NL,  ElementType::kIQ4_XS,  ElementType::kMXFP4,
+    ElementType::kIQ1_S, ElementType::kIQ1_M,   ElementType::kIQ2_XXS, ElementType::kIQ2_XS,
+    ElementType::kIQ2_S, ElementType::kIQ3_XXS, ElementType::kIQ3_S,   ElementType::kTQ1_0,
+    ElementType::kTQ2_0, ElementType::kNVFP4};
+
+// Where the halves of a block lie, scale first; none for types without (or with a scattered) one.
+std::vector<size_t> HalfOffsets(ElementType type);
 
 // The tables that this processor can run; prints a skip for each other one.
 std::vector<const CpuKernels*> RunnableKernels();

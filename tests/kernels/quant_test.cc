@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -11,16 +12,17 @@
 #include "kernels/quant/dequantize.h"
 #include "kernels/quant/half.h"
 #include "kernels/quant/quantize.h"
+#include "tests/kernels/kernel_inputs.h"
 #include "tests/support/test_data.h"
 
 namespace minfer::kernels {
 namespace {
 
-constexpr ElementType kDecodable[] = {
-    ElementType::kF32,  ElementType::kF16,    ElementType::kBF16,   ElementType::kQ4_0,
-    ElementType::kQ4_1, ElementType::kQ5_0,   ElementType::kQ5_1,   ElementType::kQ8_0,
-    ElementType::kQ2_K, ElementType::kQ3_K,   ElementType::kQ4_K,   ElementType::kQ5_K,
-    ElementType::kQ6_K, ElementType::kIQ4_NL, ElementType::kIQ4_XS, ElementType::kMXFP4};
+using minfer::testing::FromHex;
+using minfer::testing::ReadJson;
+using minfer::testing::TestDataPath;
+using testing::kDecodableTypes;
+using testing::kFastTypes;
 
 std::vector<float> DecodeAll(ElementType type, const std::vector<uint8_t>& bytes) {
   const ElementTraits& traits = *FindElementTraits(type);
@@ -32,26 +34,68 @@ std::vector<float> DecodeAll(ElementType type, const std::vector<uint8_t>& bytes
 }
 
 TEST_CASE("Dequantize: D23 every published vector decodes bit for bit", "[kernels]") {
-  const nlohmann::json cases = testing::ReadJson(testing::TestDataPath("quant_vectors.json"));
+  const nlohmann::json cases = ReadJson(TestDataPath("quant_vectors.json"));
   std::vector<int> seen;
   for (const auto& item : cases) {
     const auto type = static_cast<ElementType>(item["type"].get<int>());
     INFO(item["name"].get<std::string>() << ", " << item["note"].get<std::string>());
-    const std::vector<uint8_t> want = testing::FromHex(item["want"].get<std::string>());
-    const std::vector<float> got =
-        DecodeAll(type, testing::FromHex(item["block"].get<std::string>()));
+    const std::vector<uint8_t> want = FromHex(item["want"].get<std::string>());
+    const std::vector<float> got = DecodeAll(type, FromHex(item["block"].get<std::string>()));
     REQUIRE(static_cast<int>(got.size()) == item["n"].get<int>());
     REQUIRE(got.size() * sizeof(float) == want.size());
     CHECK(std::memcmp(got.data(), want.data(), want.size()) == 0);
     seen.push_back(static_cast<int>(type));
   }
-  for (ElementType type : kDecodable) {
+  for (ElementType type : kFastTypes) {
     CHECK(std::count(seen.begin(), seen.end(), static_cast<int>(type)) > 0);
   }
 }
 
+// The blocks of iq_vectors.json, by the generator of make_iq_vectors.py.
+std::vector<uint8_t> RandomBlocks(const nlohmann::json& item) {
+  const auto size = static_cast<size_t>(FindElementTraits(item["type"].get<int>())->block_bytes);
+  std::vector<uint8_t> bytes(item["blocks"].get<size_t>() * size);
+  uint32_t state = item["seed"].get<uint32_t>();
+  for (uint8_t& byte : bytes) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    byte = static_cast<uint8_t>(state >> 24);
+  }
+  if (item["scale_byte"].is_null()) return bytes;
+  for (size_t at = item["scale_byte"].get<size_t>(); at < bytes.size(); at += size) {
+    bytes[at] &= 0xbf;  // the scale is finite
+  }
+  return bytes;
+}
+
+std::string Hash(const std::vector<float>& values) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (float value : values) hash = (hash ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3u;
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+TEST_CASE("Dequantize: types with grids decode random blocks bit for bit", "[kernels]") {
+  const nlohmann::json cases = ReadJson(TestDataPath("iq_vectors.json"));
+  CHECK(cases.size() == 10);
+  for (const auto& item : cases) {
+    INFO(item["name"].get<std::string>());
+    const auto type = static_cast<ElementType>(item["type"].get<int>());
+    REQUIRE(CanDequantize(type));
+    const std::vector<uint8_t> bytes = RandomBlocks(item);
+    const std::vector<uint8_t> block = FromHex(item["block"].get<std::string>());
+    REQUIRE(std::equal(block.begin(), block.end(), bytes.begin()));
+    const std::vector<uint8_t> want = FromHex(item["want"].get<std::string>());
+    const std::vector<float> got = DecodeAll(type, bytes);
+    CHECK(std::memcmp(got.data(), want.data(), want.size()) == 0);
+    CHECK(Hash(got) == item["hash"].get<std::string>());
+  }
+}
+
 TEST_CASE("Dequantize: D23 zero blocks decode to zeros", "[kernels]") {
-  for (ElementType type : kDecodable) {
+  for (ElementType type : kDecodableTypes) {
     const ElementTraits& traits = *FindElementTraits(type);
     INFO(traits.name);
     const std::vector<uint8_t> zeros(static_cast<size_t>(traits.block_bytes));
@@ -73,8 +117,9 @@ TEST_CASE("Dequantize: a count that cuts a block and an unknown type are refused
   CHECK(DequantizeRow(ElementType::kQ4_0, bytes, out, 31) == KernelStatus::kBadShape);
   CHECK(DequantizeRow(ElementType::kQ4_K, bytes, out, 32) == KernelStatus::kBadShape);
   CHECK(DequantizeRow(ElementType::kF32, bytes, out, -1) == KernelStatus::kBadShape);
-  CHECK(DequantizeRow(ElementType::kIQ1_S, bytes, out, 256) == KernelStatus::kUnsupportedType);
-  CHECK_FALSE(CanDequantize(ElementType::kNVFP4));
+  CHECK(DequantizeRow(ElementType::kNVFP4, bytes, out, 32) == KernelStatus::kBadShape);
+  CHECK(DequantizeRow(ElementType::kQ8_K, bytes, out, 256) == KernelStatus::kUnsupportedType);
+  CHECK_FALSE(CanDequantize(ElementType::kI8));
 }
 
 TEST_CASE("Dequantize: D13 widths that are no multiple of 256 fit 32-value types only",

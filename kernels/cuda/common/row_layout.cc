@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "kernels/quant/dequantize.h"
+#include "kernels/cuda/common/for_type.h"
 
 namespace minfer::kernels::cuda {
 namespace {
@@ -54,7 +54,9 @@ int64_t Align16(int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
 }  // namespace
 
-bool ReadsType(ElementType type) { return CanDequantize(type); }
+bool ReadsType(ElementType type) {
+  return ForType(type, [](auto) { return KernelStatus::kOk; }) == KernelStatus::kOk;
+}
 
 int64_t WeightRowBytes(ElementType type, int64_t k) {
   if (!ReadsType(type)) return 0;

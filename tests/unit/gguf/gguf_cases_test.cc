@@ -162,16 +162,16 @@ TEST_CASE("Gguf: A20 zero dimensions divide nothing", "[gguf]") {
   CheckRefused("dim_zero_huge", {"passes 2^63"});
 }
 
-TEST_CASE("Gguf: A21 removed and unknown tensor types are refused by number", "[gguf]") {
-  CheckRefused("ttype_4", {"tensor type 4 "});
-  CheckRefused("ttype_5", {"tensor type 5 "});
-  CheckRefused("ttype_1f", {"tensor type 31 "});
-  CheckRefused("ttype_21", {"tensor type 33 "});
-  CheckRefused("ttype_24", {"tensor type 36 "});
-  CheckRefused("ttype_26", {"tensor type 38 "});
-  CheckRefused("ttype_ff", {"tensor type 255 "});
-  CheckRefused("ttype_7fffffff", {"tensor type 2147483647 "});
-  CheckRefused("ttype_ffffffff", {"tensor type 4294967295 "});
+TEST_CASE("Gguf: A21 removed and unknown tensor types are refused by number and tensor", "[gguf]") {
+  CheckRefused("ttype_4", {"tensor type 4 ", "extra.weight"});
+  CheckRefused("ttype_5", {"tensor type 5 ", "extra.weight"});
+  CheckRefused("ttype_1f", {"tensor type 31 ", "extra.weight"});
+  CheckRefused("ttype_21", {"tensor type 33 ", "extra.weight"});
+  CheckRefused("ttype_24", {"tensor type 36 ", "extra.weight"});
+  CheckRefused("ttype_26", {"tensor type 38 ", "extra.weight"});
+  CheckRefused("ttype_ff", {"tensor type 255 ", "extra.weight"});
+  CheckRefused("ttype_7fffffff", {"tensor type 2147483647 ", "extra.weight"});
+  CheckRefused("ttype_ffffffff", {"tensor type 4294967295 ", "extra.weight"});
 }
 
 TEST_CASE("Gguf: A22 rows that are not whole blocks are refused", "[gguf]") {
