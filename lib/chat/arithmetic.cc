@@ -136,6 +136,19 @@ StatusOr<Value> AddStrings(Runtime& rt, const Value& a, const Value& b) {
   return rt.Finish(std::move(out), markup);
 }
 
+// By blocks of many repetitions: one at a time costs more than its bytes.
+Text RepeatText(const Text& unit, size_t count) {
+  constexpr size_t kBlockBytes = 4096;
+  const size_t in_block =
+      std::clamp<size_t>(kBlockBytes / unit.size(), 1, std::max<size_t>(count, 1));
+  Text block;
+  for (size_t i = 0; i < in_block; ++i) block.Append(unit);
+  Text text;
+  for (size_t i = 0; i < count / in_block; ++i) text.Append(block);
+  text.AppendSlice(block, 0, count % in_block * unit.size());
+  return text;
+}
+
 StatusOr<Value> Repeat(Runtime& rt, const Value& what, int64_t times) {
   const size_t count = times > 0 ? static_cast<size_t>(times) : 0;
   const size_t size = what.is(Kind::kString) ? what.text().size() : what.items().size();
@@ -146,9 +159,7 @@ StatusOr<Value> Repeat(Runtime& rt, const Value& what, int64_t times) {
   MF_RETURN_IF_ERROR(rt.StepBytes(bytes));
   if (size == 0) return what;
   if (what.is(Kind::kString)) {
-    Text text;
-    for (size_t i = 0; i < count; ++i) text.Append(what.text());
-    return rt.make.String(std::move(text), what.string().markup);
+    return rt.make.String(RepeatText(what.text(), count), what.string().markup);
   }
   std::vector<Value> items;
   items.reserve(size * count);
