@@ -121,10 +121,14 @@ struct VectorKernels {
   // The squares are summed in double, so the result is the same in every unit but for the last
   // rounding. weight may be nullptr. out may be x.
   void (*rms_norm)(const float* x, const float* weight, float* out, int64_t n, float eps);
+  // (x - mean) / sqrt(variance + eps) * weight + bias; both sums in double. bias may be nullptr.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+                     float eps);
   void (*add)(const float* a, const float* b, float* out, int64_t n);
   void (*mul)(const float* a, const float* b, float* out, int64_t n);
   void (*scale)(const float* x, float factor, float* out, int64_t n);
   void (*silu)(const float* x, float* out, int64_t n);
+  void (*gelu_tanh)(const float* x, float* out, int64_t n);
   void (*silu_mul)(const float* gate, const float* up, float* out, int64_t n);
   void (*gelu_tanh_mul)(const float* gate, const float* up, float* out, int64_t n);
   void (*softcap)(const float* x, float cap, float* out, int64_t n);

@@ -92,6 +92,10 @@ struct Simd {
     const __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
     return {_mm256_fmadd_pd(low, low, acc.low), _mm256_fmadd_pd(high, high, acc.high)};
   }
+  static D AddDoubles(D acc, F x) {
+    return {_mm256_add_pd(acc.low, _mm256_cvtps_pd(_mm256_castps256_ps128(x))),
+            _mm256_add_pd(acc.high, _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)))};
+  }
   static double ReduceAddD(const D& x) {
     const __m256d four = _mm256_add_pd(x.low, x.high);
     const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));

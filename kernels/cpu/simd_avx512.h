@@ -101,6 +101,10 @@ struct Simd {
     const __m512d high = _mm512_cvtps_pd(High(x));
     return {_mm512_fmadd_pd(low, low, acc.low), _mm512_fmadd_pd(high, high, acc.high)};
   }
+  static D AddDoubles(D acc, F x) {
+    return {_mm512_add_pd(acc.low, _mm512_cvtps_pd(_mm512_castps512_ps256(x))),
+            _mm512_add_pd(acc.high, _mm512_cvtps_pd(High(x)))};
+  }
   static double ReduceAddD(const D& x) {
     const __m512d eight = _mm512_add_pd(x.low, x.high);
     const __m256d four =

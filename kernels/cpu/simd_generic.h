@@ -94,10 +94,14 @@ struct Simd {
   }
   static float First(F x) { return x[0]; }
 
-  // acc + x * x in double.
+  // acc + x * x and acc + x in double.
   static D ZeroD() { return D{}; }
   static D AddSquares(D acc, F x) {
     for (int i = 0; i < kWidth; ++i) acc.lane[i] += static_cast<double>(x[i]) * x[i];
+    return acc;
+  }
+  static D AddDoubles(D acc, F x) {
+    for (int i = 0; i < kWidth; ++i) acc.lane[i] += static_cast<double>(x[i]);
     return acc;
   }
   static double ReduceAddD(const D& x) { return (x.lane[0] + x.lane[2]) + (x.lane[1] + x.lane[3]); }

@@ -3,7 +3,7 @@
 
 // Elementwise kernels, norms and rotation: templates on an ISA's Simd. Every element goes through
 // the same operations whatever its place, the last partial vector included, so an element's bits
-// depend on its inputs alone (and, for rms_norm, on the row).
+// depend on its inputs alone (and, for the norms, on the row).
 #pragma once
 
 #include <cstdint>
@@ -32,22 +32,28 @@ template <typename V>
 struct VectorOps {
   using F = typename V::F;
 
-  static double SumOfSquares(const float* x, int64_t n) {
+  // accumulate(sum, vector, lanes) over the row; lanes from the given number on hold no element.
+  template <typename Accumulate>
+  static double Sum(const float* x, int64_t n, Accumulate accumulate) {
     // Two accumulators hide half of the addition's latency; lane j takes every element whose index
     // is j modulo the width, always in this order.
     auto even = V::ZeroD();
     auto odd = V::ZeroD();
     int64_t i = 0;
     for (; i + 2 * V::kWidth <= n; i += 2 * V::kWidth) {
-      even = V::AddSquares(even, V::Load(x + i));
-      odd = V::AddSquares(odd, V::Load(x + i + V::kWidth));
+      even = accumulate(even, V::Load(x + i), V::kWidth);
+      odd = accumulate(odd, V::Load(x + i + V::kWidth), V::kWidth);
     }
     if (i + V::kWidth <= n) {
-      even = V::AddSquares(even, V::Load(x + i));
+      even = accumulate(even, V::Load(x + i), V::kWidth);
       i += V::kWidth;
     }
-    if (i < n) odd = V::AddSquares(odd, V::LoadN(x + i, n - i));
+    if (i < n) odd = accumulate(odd, V::LoadN(x + i, n - i), static_cast<int32_t>(n - i));
     return V::ReduceAddD(even) + V::ReduceAddD(odd);
+  }
+
+  static double SumOfSquares(const float* x, int64_t n) {
+    return Sum(x, n, [](const auto& sum, F v, int32_t) { return V::AddSquares(sum, v); });
   }
 
   static void RmsNorm(const float* x, const float* weight, float* out, int64_t n, float eps) {
@@ -59,6 +65,22 @@ struct VectorOps {
     } else {
       MapBinary<V>(x, weight, out, n, [=](F v, F w) { return V::Mul(V::Mul(v, inverse), w); });
     }
+  }
+
+  static void LayerNorm(const float* x, const float* weight, const float* bias, float* out,
+                        int64_t n, float eps) {
+    if (n <= 0) return;
+    const double sum =
+        Sum(x, n, [](const auto& acc, F v, int32_t) { return V::AddDoubles(acc, v); });
+    const F mean = V::Set(static_cast<float>(sum / static_cast<double>(n)));
+    const double squares = Sum(x, n, [=](const auto& acc, F v, int32_t lanes) {
+      return V::AddSquares(acc, V::Range(V::Sub(v, mean), V::Zero(), 0, 0, lanes));
+    });
+    const double variance = squares / static_cast<double>(n);
+    const F inverse = V::Set(static_cast<float>(1.0 / __builtin_sqrt(variance + eps)));
+    MapBinary<V>(x, weight, out, n,
+                 [=](F v, F w) { return V::Mul(V::Mul(V::Sub(v, mean), inverse), w); });
+    if (bias != nullptr) Add(out, bias, out, n);
   }
 
   static void Add(const float* a, const float* b, float* out, int64_t n) {
@@ -73,6 +95,9 @@ struct VectorOps {
   }
   static void SiluRow(const float* x, float* out, int64_t n) {
     MapUnary<V>(x, out, n, [](F v) { return Silu<V>(v); });
+  }
+  static void GeluTanhRow(const float* x, float* out, int64_t n) {
+    MapUnary<V>(x, out, n, [](F v) { return GeluTanh<V>(v); });
   }
   static void SiluMul(const float* gate, const float* up, float* out, int64_t n) {
     MapBinary<V>(gate, up, out, n, [](F g, F u) { return V::Mul(Silu<V>(g), u); });
@@ -128,8 +153,9 @@ struct VectorOps {
     }
   }
 
-  static constexpr VectorKernels kTable = {RmsNorm, Add,         Mul,     Scale, SiluRow,
-                                           SiluMul, GeluTanhMul, Softcap, Rope};
+  static constexpr VectorKernels kTable = {RmsNorm,     LayerNorm, Add,         Mul,
+                                           Scale,       SiluRow,   GeluTanhRow, SiluMul,
+                                           GeluTanhMul, Softcap,   Rope};
 };
 
 }  // namespace minfer::kernels

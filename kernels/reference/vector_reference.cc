@@ -59,6 +59,21 @@ void RmsNorm(const float* x, const float* weight, float* out, int64_t n, float e
   }
 }
 
+void LayerNorm(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+               float eps) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  const double mean = sum / static_cast<double>(n);
+  double squares = 0.0;
+  for (int64_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const double inverse =
+      1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(eps));
+  for (int64_t i = 0; i < n; ++i) {
+    const double shift = bias == nullptr ? 0.0 : static_cast<double>(bias[i]);
+    out[i] = static_cast<float>((x[i] - mean) * inverse * static_cast<double>(weight[i]) + shift);
+  }
+}
+
 void Rope(const float* x, float* out, const float* cos_sin, int32_t n_heads, int32_t head_dim,
           int32_t rope_dim, bool neox) {
   for (int32_t h = 0; h < n_heads; ++h) {

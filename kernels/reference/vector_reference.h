@@ -20,6 +20,9 @@ double TrueGeluTanh(double x);
 
 void RmsNorm(const float* x, const float* weight, float* out, int64_t n, float eps);
 
+void LayerNorm(const float* x, const float* weight, const float* bias, float* out, int64_t n,
+               float eps);
+
 void Rope(const float* x, float* out, const float* cos_sin, int32_t n_heads, int32_t head_dim,
           int32_t rope_dim, bool neox);
 

@@ -67,6 +67,7 @@ struct RopeConfig {
   double yarn_original_context = 0.0;
   double yarn_beta_fast = 32.0;
   double yarn_beta_slow = 1.0;
+  double yarn_ext_factor = 1.0;
   double magnitude = 1.0;                // cos and sin are multiplied by it
   std::vector<float> frequency_factors;  // rope_dim / 2 divisors, or empty
 };

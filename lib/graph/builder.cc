@@ -62,6 +62,13 @@ ValueId GraphBuilder::HeadRmsNorm(std::string_view name, ValueId x, WeightId wei
   return AddNode(OpKind::kRmsNorm, name, NormAttributes(eps, n_heads, head_dim), {x}, {weight});
 }
 
+ValueId GraphBuilder::LayerNorm(std::string_view name, ValueId x, WeightId weight, WeightId bias,
+                                float eps) {
+  OpAttributes attributes;
+  attributes.eps = eps;
+  return AddNode(OpKind::kLayerNorm, name, attributes, {x}, {weight, bias});
+}
+
 ValueId GraphBuilder::MatMul(std::string_view name, ValueId x, WeightId weight) {
   return AddNode(OpKind::kMatMul, name, {}, {x}, {weight});
 }
@@ -89,6 +96,12 @@ ValueId GraphBuilder::Softcap(std::string_view name, ValueId x, float cap) {
   OpAttributes attributes;
   attributes.softcap = cap;
   return AddNode(OpKind::kSoftcap, name, attributes, {x}, {});
+}
+
+ValueId GraphBuilder::Act(std::string_view name, ValueId x, Activation activation) {
+  OpAttributes attributes;
+  attributes.activation = activation;
+  return AddNode(OpKind::kAct, name, attributes, {x}, {});
 }
 
 ValueId GraphBuilder::GatedAct(std::string_view name, ValueId gate, ValueId up,

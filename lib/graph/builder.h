@@ -26,6 +26,8 @@ class GraphBuilder {
   ValueId RmsNorm(std::string_view name, ValueId x, WeightId weight, float eps);
   ValueId HeadRmsNorm(std::string_view name, ValueId x, WeightId weight, float eps, int32_t n_heads,
                       int32_t head_dim);
+  // bias may be kNoId.
+  ValueId LayerNorm(std::string_view name, ValueId x, WeightId weight, WeightId bias, float eps);
   ValueId MatMul(std::string_view name, ValueId x, WeightId weight);
   // x unchanged when bias is kNoId.
   ValueId AddBias(std::string_view name, ValueId x, WeightId bias);
@@ -33,6 +35,7 @@ class GraphBuilder {
   ValueId Mul(std::string_view name, ValueId a, ValueId b);
   ValueId Scale(std::string_view name, ValueId x, float factor);
   ValueId Softcap(std::string_view name, ValueId x, float cap);
+  ValueId Act(std::string_view name, ValueId x, Activation activation);
   ValueId GatedAct(std::string_view name, ValueId gate, ValueId up, Activation activation);
   ValueId RopeTable(std::string_view name, ValueId positions, int32_t rope_config,
                     int32_t rope_dim);

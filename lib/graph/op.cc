@@ -12,6 +12,8 @@ std::string_view OpName(OpKind kind) {
       return "select_rows";
     case OpKind::kRmsNorm:
       return "rms_norm";
+    case OpKind::kLayerNorm:
+      return "layer_norm";
     case OpKind::kMatMul:
       return "matmul";
     case OpKind::kMatMulGroup:
@@ -26,6 +28,8 @@ std::string_view OpName(OpKind kind) {
       return "scale";
     case OpKind::kSoftcap:
       return "softcap";
+    case OpKind::kAct:
+      return "act";
     case OpKind::kGatedAct:
       return "gated_act";
     case OpKind::kGatedMatMul:

@@ -15,6 +15,7 @@ enum class OpKind : int32_t {
   kGetRows,      // ids [T] -> rows of a weight matrix, decoded to f32 [T, ne0]
   kSelectRows,   // x [T, C], row ids [O] -> [O, C]
   kRmsNorm,      // x, weight: x / sqrt(mean(x^2) + eps) * weight, over the row or over each head
+  kLayerNorm,    // x, weight, bias or none: (x - mean) / sqrt(variance + eps) * weight + bias
   kMatMul,       // x [T, K], weight [K, N] -> [T, N]
   kMatMulGroup,  // x and several weights (and biases or none): one output each, x read once
   kAddBias,      // x [T, C] + weight [C] on each row
@@ -22,6 +23,7 @@ enum class OpKind : int32_t {
   kMul,          // a * b, same shape
   kScale,        // x * factor
   kSoftcap,      // cap * tanh(x / cap)
+  kAct,          // act(x)
   kGatedAct,     // act(gate) * up
   kGatedMatMul,  // act(x W_gate) * (x W_up): kMatMul twice and kGatedAct in one
   kRopeTable,    // positions [T] -> cos and sin of each pair [T, rope_dim]
@@ -43,7 +45,7 @@ enum class RopeStyle : int32_t {
 // Attributes of all operations; an operation reads the ones named beside it and no other. Plain
 // data so that graphs can be compared and printed.
 struct OpAttributes {
-  float eps = 0.0f;                           // kRmsNorm
+  float eps = 0.0f;                           // kRmsNorm, kLayerNorm
   float factor = 1.0f;                        // kScale
   float softcap = 0.0f;                       // kSoftcap, kAttention (0: none)
   float scale = 1.0f;                         // kAttention: scores are multiplied by it
@@ -56,7 +58,7 @@ struct OpAttributes {
   int32_t rope_dim = 0;                       // kRopeTable, kRope, kRopeKvStore: rotated columns
   int32_t rope_config = -1;                   // kRopeTable: index into the model's RoPE settings
   RopeStyle rope_style = RopeStyle::kNorm;    // kRope, kRopeKvStore
-  Activation activation = Activation::kSilu;  // kGatedAct, kGatedMatMul
+  Activation activation = Activation::kSilu;  // kAct, kGatedAct, kGatedMatMul
 
   friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };

@@ -56,6 +56,9 @@ std::vector<Field> Attributes(const Node& node) {
   const OpAttributes& a = node.attributes;
   std::vector<Field> fields;
   switch (node.op) {
+    case OpKind::kLayerNorm:
+      fields = {{"eps", Number(a.eps)}};
+      break;
     case OpKind::kRmsNorm:
       fields = {
           {"eps", Number(a.eps)}, {"n_heads", StrCat(a.n_heads)}, {"head_dim", StrCat(a.head_dim)}};
@@ -66,6 +69,7 @@ std::vector<Field> Attributes(const Node& node) {
     case OpKind::kSoftcap:
       fields = {{"softcap", Number(a.softcap)}};
       break;
+    case OpKind::kAct:
     case OpKind::kGatedAct:
     case OpKind::kGatedMatMul:
       fields = {{"activation", a.activation == Activation::kSilu ? "\"silu\"" : "\"gelu_tanh\""}};

@@ -130,6 +130,17 @@ Inferred InferRmsNorm(const NodeShapes& node) {
   return One(x);
 }
 
+Inferred InferLayerNorm(const NodeShapes& node) {
+  if (node.weight_count() != 2) {
+    return node.Fail(StrCat("has ", node.weight_count(), " weights, expected a weight and a bias"));
+  }
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
+  const ValueShape& x = node.input(0).shape;
+  MF_RETURN_IF_ERROR(node.VectorWeight(0, x.cols));
+  if (node.has_weight(1)) MF_RETURN_IF_ERROR(node.VectorWeight(1, x.cols));
+  return One(x);
+}
+
 Inferred InferMatMul(const NodeShapes& node) {
   MF_RETURN_IF_ERROR(node.Counts(1, 1));
   MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
@@ -292,6 +303,8 @@ Inferred InferByKind(const NodeShapes& node, const Graph& graph, OpKind op) {
       return InferSelectRows(node);
     case OpKind::kRmsNorm:
       return InferRmsNorm(node);
+    case OpKind::kLayerNorm:
+      return InferLayerNorm(node);
     case OpKind::kMatMul:
       return InferMatMul(node);
     case OpKind::kMatMulGroup:
@@ -304,6 +317,7 @@ Inferred InferByKind(const NodeShapes& node, const Graph& graph, OpKind op) {
       return InferBinary(node);
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
       return InferUnary(node);
     case OpKind::kGatedMatMul:
       return InferGatedMatMul(node);

@@ -139,12 +139,16 @@ void RunRowwise(OpRunner* runner, int64_t rows, int64_t cols) {
   const ValueId y = b.Input("y", DataType::kF32, {rows, cols});
   const ValueId ids = b.Input("output_rows", DataType::kI32, {rows, 1});
   b.MarkOutput(b.RmsNorm("rms_norm", x, 0, 1e-5f));
+  b.MarkOutput(b.LayerNorm("layer_norm", x, 0, 1, 1e-5f));
+  b.MarkOutput(b.LayerNorm("layer_norm_no_bias", x, 0, kNoId, 1e-5f));
   b.MarkOutput(b.AddBias("add_bias", x, 1));
   b.MarkOutput(b.Add("add", x, y));
   b.MarkOutput(b.Add("twice", x, x));
   b.MarkOutput(b.Mul("mul", x, y));
   b.MarkOutput(b.Scale("scale", x, -1.7f));
   b.MarkOutput(b.Softcap("softcap", x, 0.8f));
+  b.MarkOutput(b.Act("act_silu", x, Activation::kSilu));
+  b.MarkOutput(b.Act("act_gelu", x, Activation::kGeluTanh));
   b.MarkOutput(b.GatedAct("silu", x, y, Activation::kSilu));
   b.MarkOutput(b.GatedAct("gelu", x, y, Activation::kGeluTanh));
   b.MarkOutput(b.SelectRows("select_rows", x, ids));
@@ -163,6 +167,7 @@ std::vector<RopeConfig> RopeConfigs(int32_t rope_dim) {
   configs[3].yarn = true;
   configs[3].yarn_factor = 4.0;
   configs[3].yarn_original_context = 64.0;
+  configs[3].yarn_ext_factor = 0.75;
   configs[3].magnitude = 1.1;
   return configs;
 }

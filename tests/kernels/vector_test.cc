@@ -68,7 +68,10 @@ TEST_CASE("Vector: silu, gelu and softcap are within a few ulp in every unit", "
     std::vector<float> cap(x.size());
     const auto n = static_cast<int64_t>(x.size());
     unit.vector->silu(x.data(), silu.data(), n);
-    unit.vector->gelu_tanh_mul(x.data(), ones.data(), gelu.data(), n);
+    unit.vector->gelu_tanh(x.data(), gelu.data(), n);
+    std::vector<float> gated(x.size());
+    unit.vector->gelu_tanh_mul(x.data(), ones.data(), gated.data(), n);
+    REQUIRE(SameBits(gelu.data(), gated.data(), x.size()));
     unit.vector->softcap(x.data(), 30.0f, cap.data(), n);
     double silu_worst = 0.0;
     double gelu_worst = 0.0;
@@ -133,6 +136,11 @@ TEST_CASE("Vector: element by element, any size, any alignment, in place", "[ker
         unit.vector->silu(&a[offset], &out[offset], count);
         unit.vector->mul(&out[offset], &b[offset], &out[offset], count);
         REQUIRE(SameBits(&fused[offset], &out[offset], n));
+        unit.vector->gelu_tanh_mul(&a[offset], &b[offset], &fused[offset], count);
+        unit.vector->gelu_tanh(&a[offset], &out[offset], count);
+        unit.vector->mul(&out[offset], &b[offset], &out[offset], count);
+        REQUIRE(SameBits(&fused[offset], &out[offset], n));
+        REQUIRE(out[n + offset] == 77.0f);
       }
     }
   }
@@ -174,6 +182,38 @@ TEST_CASE("Vector: rms_norm against its twin", "[kernels]") {
     std::vector<float> zero(64, 0.0f);
     unit.vector->rms_norm(zero.data(), nullptr, zero.data(), 64, 1e-5f);
     CHECK(zero == std::vector<float>(64, 0.0f));
+  }
+}
+
+TEST_CASE("Vector: layer_norm against its twin, far from zero too", "[kernels]") {
+  for (const OpsUnit& unit : RunnableOpsUnits()) {
+    for (const size_t n : kSizes) {
+      Random random(n);
+      std::vector<float> x = random.Vector(n + 1);
+      // A mean of many deviations, as residual streams have it.
+      for (float& value : x) value = value * 0.5f + 3.0f;
+      const std::vector<float> weight = random.Vector(n + 1);
+      const std::vector<float> bias = random.Vector(n + 3);
+      std::vector<float> got(n + 1, 77.0f);
+      std::vector<float> want(n + 1, 77.0f);
+      const auto count = static_cast<int64_t>(n);
+      CAPTURE(unit.name, n);
+      unit.vector->layer_norm(&x[1], &weight[1], &bias[3], got.data(), count, 1e-5f);
+      ref::LayerNorm(&x[1], &weight[1], &bias[3], want.data(), count, 1e-5f);
+      // The mean is rounded to f32 once: 2^-24 of 3, where a deviation is about 0.3.
+      CHECK(NormalizedError(got, want) < 1e-6);
+      unit.vector->layer_norm(&x[1], &weight[1], nullptr, got.data(), count, 1e-5f);
+      ref::LayerNorm(&x[1], &weight[1], nullptr, want.data(), count, 1e-5f);
+      CHECK(NormalizedError(got, want) < 1e-6);
+      CHECK(got[n] == 77.0f);
+      unit.vector->layer_norm(&x[1], &weight[1], nullptr, &x[1], count, 1e-5f);
+      CHECK(SameBits(&x[1], got.data(), n));
+    }
+    // No deviation: the bias alone.
+    std::vector<float> flat(17, 5.0f);
+    const std::vector<float> ones(17, 1.0f);
+    unit.vector->layer_norm(flat.data(), ones.data(), ones.data(), flat.data(), 17, 1e-5f);
+    CHECK(flat == ones);
   }
 }
 

@@ -105,7 +105,9 @@ bool DeferredBackend::CanRunInPlace(const Graph&, const Node& node, int input) c
     case OpKind::kAddBias:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
     case OpKind::kRope:
       return options_.in_place && input == 0;
     default:

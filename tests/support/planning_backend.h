@@ -31,7 +31,9 @@ class PlanningBackend final : public Backend {
       case OpKind::kScale:
       case OpKind::kSoftcap:
       case OpKind::kAddBias:
+      case OpKind::kAct:
       case OpKind::kRmsNorm:
+      case OpKind::kLayerNorm:
       case OpKind::kGatedAct:
         return in_place_;
       default:

@@ -101,6 +101,8 @@ float Element(const Node& node, float a, float b) {
       const double cap = node.attributes.softcap;
       return static_cast<float>(cap * std::tanh(a / cap));
     }
+    case OpKind::kAct:
+      return Act(node.attributes.activation, a);
     default:
       return b * Act(node.attributes.activation, a);
   }
@@ -142,6 +144,32 @@ Status RunRmsNorm(const ScalarCall& call) {
   return OkStatus();
 }
 
+Status RunLayerNorm(const ScalarCall& call) {
+  MF_ASSIGN_OR_RETURN(const float* weight, WeightOf(call, 0));
+  const float* bias = nullptr;
+  if (call.node.weights[1] != kNoId) {
+    MF_ASSIGN_OR_RETURN(bias, WeightOf(call, 1));
+  }
+  const int64_t cols = call.input_shapes[0].cols;
+  Floats out;
+  for (int64_t r = 0; r < call.input_shapes[0].rows; ++r) {
+    const float* x = InF(call, 0) + r * cols;
+    double mean = 0.0;
+    for (int64_t i = 0; i < cols; ++i) mean += x[i] / static_cast<double>(cols);
+    double variance = static_cast<double>(call.node.attributes.eps);
+    for (int64_t i = 0; i < cols; ++i) {
+      variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(cols);
+    }
+    for (int64_t i = 0; i < cols; ++i) {
+      const double shift = bias == nullptr ? 0.0 : static_cast<double>(bias[i]);
+      out.push_back(static_cast<float>(
+          (x[i] - mean) / std::sqrt(variance) * static_cast<double>(weight[i]) + shift));
+    }
+  }
+  Put(call, 0, out);
+  return OkStatus();
+}
+
 // Copies rows of a table that the int32 input `ids` names.
 Status CopyRows(const ScalarCall& call, const float* table, int64_t table_rows, int64_t cols,
                 size_t ids) {
@@ -170,8 +198,8 @@ double PairAngle(const RopeConfig& config, int32_t pair) {
   };
   const double low = std::max(0.0, std::floor(pair_of(config.yarn_beta_fast)));
   const double high = std::min(config.rope_dim - 1.0, std::ceil(pair_of(config.yarn_beta_slow)));
-  const double keep =
-      1.0 - std::min(1.0, std::max(0.0, (pair - low) / std::max(0.001, high - low)));
+  const double ramp = std::min(1.0, std::max(0.0, (pair - low) / std::max(0.001, high - low)));
+  const double keep = (1.0 - ramp) * config.yarn_ext_factor;
   return angle * keep + angle / config.yarn_factor * (1.0 - keep);
 }
 
@@ -244,6 +272,8 @@ Status RunScalar(const ScalarCall& call) {
       return CopyRows(call, InF(call, 0), call.input_shapes[0].rows, call.input_shapes[0].cols, 1);
     case OpKind::kRmsNorm:
       return RunRmsNorm(call);
+    case OpKind::kLayerNorm:
+      return RunLayerNorm(call);
     case OpKind::kMatMul: {
       MF_ASSIGN_OR_RETURN(const Floats out, Product(call, 0));
       Put(call, 0, out);
@@ -258,6 +288,7 @@ Status RunScalar(const ScalarCall& call) {
     case OpKind::kMul:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kGatedAct:
       return RunElements(call);
     case OpKind::kRopeTable:

@@ -48,7 +48,9 @@ bool CpuBackend::CanRunInPlace(const Graph&, const Node& node, int input) const 
     case OpKind::kAddBias:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
       return input == 0;
     case OpKind::kRope:
       return input == 0;
@@ -224,11 +226,14 @@ Status CpuBackend::Execute(const NodeCall& call) {
       return ExecuteSelectRows(call);
     case OpKind::kRmsNorm:
       return ExecuteRmsNorm(call);
+    case OpKind::kLayerNorm:
+      return ExecuteLayerNorm(call);
     case OpKind::kAddBias:
     case OpKind::kAdd:
     case OpKind::kMul:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kGatedAct:
       return ExecuteVector(call);
     case OpKind::kRopeTable:

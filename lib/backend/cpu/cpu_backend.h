@@ -121,6 +121,7 @@ class CpuBackend final : public Backend {
   Status ExecuteGetRows(const NodeCall& call);
   Status ExecuteSelectRows(const NodeCall& call);
   Status ExecuteRmsNorm(const NodeCall& call);
+  Status ExecuteLayerNorm(const NodeCall& call);
   Status ExecuteRopeTable(const NodeCall& call);
   Status ExecuteRope(const NodeCall& call);
 

@@ -78,6 +78,30 @@ Status CpuBackend::ExecuteRmsNorm(const NodeCall& call) {
   });
 }
 
+Status CpuBackend::ExecuteLayerNorm(const NodeCall& call) {
+  const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
+  MF_ASSIGN_OR_RETURN(const void* weight_data, Weight(call, 0));
+  const float* weight = static_cast<const float*>(weight_data);
+  const float* bias = nullptr;
+  if (call.node->weights[1] != kNoId) {
+    MF_ASSIGN_OR_RETURN(const void* bias_data, Weight(call, 1));
+    bias = static_cast<const float*>(bias_data);
+  }
+  const float* x = Floats(call.inputs[0]);
+  float* out = Floats(call.outputs[0]);
+  const float eps = call.node->attributes.eps;
+  const int64_t cols = shape.cols;
+  const int64_t per_task = RowsPerTask(cols);
+  return Parallel(
+      call, Tasks(shape.rows, per_task), shape.elements(), [&, this](int64_t task, int32_t) {
+        const int64_t end = std::min(shape.rows, (task + 1) * per_task);
+        for (int64_t r = task * per_task; r < end; ++r) {
+          kernels_->vector->layer_norm(x + r * cols, weight, bias, out + r * cols, cols, eps);
+        }
+        return kernels::KernelStatus::kOk;
+      });
+}
+
 Status CpuBackend::ExecuteVector(const NodeCall& call) {
   const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
   const OpAttributes& attributes = call.node->attributes;
@@ -109,6 +133,9 @@ Status CpuBackend::ExecuteVector(const NodeCall& call) {
         vector.scale(x, attributes.factor, z, cols);
       } else if (op == OpKind::kSoftcap) {
         vector.softcap(x, attributes.softcap, z, cols);
+      } else if (op == OpKind::kAct) {
+        const bool silu = attributes.activation == Activation::kSilu;
+        (silu ? vector.silu : vector.gelu_tanh)(x, z, cols);
       } else if (attributes.activation == Activation::kSilu) {
         vector.silu_mul(x, y, z, cols);
       } else {
@@ -136,6 +163,7 @@ Status CpuBackend::ExecuteRopeTable(const NodeCall& call) {
       params.yarn_original_context = config.yarn_original_context;
       params.yarn_beta_fast = config.yarn_beta_fast;
       params.yarn_beta_slow = config.yarn_beta_slow;
+      params.yarn_ext_factor = config.yarn_ext_factor;
       params.magnitude = config.magnitude;
       if (!config.frequency_factors.empty()) {
         params.frequency_factors = config.frequency_factors.data();

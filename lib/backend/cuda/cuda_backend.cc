@@ -74,6 +74,9 @@ Status CudaBackend::CheckUsable(const char* what) {
 
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   const OpAttributes& a = node.attributes;
+  if (node.op == OpKind::kLayerNorm || node.op == OpKind::kAct) {
+    return {false, StrCat("no kernel for ", OpName(node.op))};
+  }
   for (size_t i = 0; i < node.weights.size(); ++i) {
     if (node.weights[i] == kNoId) continue;
     const WeightInfo& info = graph.weight(node.weights[i]);

@@ -40,6 +40,7 @@ kernels::RopeParams ParamsOf(const RopeConfig& config) {
   params.yarn_original_context = config.yarn_original_context;
   params.yarn_beta_fast = config.yarn_beta_fast;
   params.yarn_beta_slow = config.yarn_beta_slow;
+  params.yarn_ext_factor = config.yarn_ext_factor;
   params.magnitude = config.magnitude;
   if (!config.frequency_factors.empty()) params.frequency_factors = config.frequency_factors.data();
   return params;
