@@ -42,7 +42,9 @@ typedef struct mf_context_options {
   /** Threads that compute, the caller's included; 0: the processors that this process may use, by
    *  affinity and quota. Ignored when a host pool is given. */
   uint32_t n_threads;
-  /** Tokens that one session can hold; 0: what the model was trained on. */
+  /** Tokens that one session can hold; 0: what the model was trained on. A model with two sets of
+   *  RoPE factors (longrope) takes the long one where this is more than its original context, for
+   *  the life of the context, whatever length is in use. */
   uint32_t n_ctx;
   /** Sessions that can exist at once; 0: 1. The KV cache holds n_ctx x n_sessions cells. */
   uint32_t n_sessions;

@@ -75,8 +75,8 @@ Status Context::Initialize(const ContextOptions& options) {
   MF_ASSIGN_OR_RETURN(logits_, memory_->Allocate(MemoryClass::kStaging,
                                                  LogitsBytes(config_, description), "logits"));
   logger_->Info("context: ", config_.n_sessions, " sessions of ", config_.n_ctx, " tokens, ",
-                plan.total(), " bytes, ", runner_->concurrency(), " threads, ",
-                device.info().level);
+                plan.total(), " bytes, ", runner_->concurrency(), " threads, ", device.info().level,
+                UsesLongFactors(description, config_.n_ctx) ? ", long RoPE factors" : "");
   return OkStatus();
 }
 
@@ -86,7 +86,7 @@ Status Context::AllocateKv() {
   ExecutorBindings bindings;
   bindings.backends = {backend_.get()};
   bindings.weight_stores = {&model_->weights()};
-  bindings.rope_configs = model_->rope_configs();
+  bindings.rope_configs = model_->rope_configs(config_.n_ctx);
   bindings.host_memory = memory_.get();
   bindings.kv_layers.resize(1);
   bindings.kv_layers[0].resize(static_cast<size_t>(description.hp.n_layers));

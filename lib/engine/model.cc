@@ -101,7 +101,7 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   store_options.memory = model->memory_;
   store_options.logger = model->logger_.get();
   MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
-  MF_RETURN_IF_ERROR(model->LoadFrequencyFactors());
+  MF_RETURN_IF_ERROR(model->LoadRope());
   MF_RETURN_IF_ERROR(model->LoadWeights(options));
   for (const TensorInfo& tensor : model->files().tensors()) {
     uint64_t elements = 1;
@@ -136,10 +136,11 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* 
          !options.progress(options.progress_user_data, *done, total));
     return stop ? Cancelled(*done, total) : OkStatus();
   };
+  const uint64_t begin = header_.description.tensor_offsets[static_cast<size_t>(id)];
   if (InPlace(header_, options, id)) {
     MF_RETURN_IF_ERROR(account_->Reserve(MemoryClass::kMapped, info.bytes, info.name));
     MF_RETURN_IF_ERROR(
-        weights_->Register(id, info, header_.files.TensorData(tensor), /*in_place=*/true));
+        weights_->Register(id, info, header_.files.TensorData(tensor) + begin, /*in_place=*/true));
     return advance(info.bytes);
   }
   MF_ASSIGN_OR_RETURN(void* memory, weights_->Reserve(id, info));
@@ -147,18 +148,25 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* 
   for (uint64_t offset = 0; offset < info.bytes; offset += kReadChunk) {
     const uint64_t chunk = std::min(kReadChunk, info.bytes - offset);
     MF_RETURN_IF_ERROR(header_.files.ReadTensor(
-        tensor, offset, absl::Span<uint8_t>(target + offset, static_cast<size_t>(chunk))));
+        tensor, begin + offset, absl::Span<uint8_t>(target + offset, static_cast<size_t>(chunk))));
     MF_RETURN_IF_ERROR(advance(chunk));
   }
   return OkStatus();
 }
 
-Status Model::LoadFrequencyFactors() {
-  rope_configs_ = header_.description.rope_configs;
-  if (header_.description.frequency_factors_tensor < 0) return OkStatus();
-  const TensorInfo& tensor =
-      header_.files.tensors()[static_cast<size_t>(header_.description.frequency_factors_tensor)];
-  std::vector<float>& factors = rope_configs_[0].frequency_factors;
+Status Model::LoadRope() {
+  const ModelDescription& description = header_.description;
+  rope_configs_ = long_rope_configs_ = description.rope_configs;
+  RopeConfig* rope = &rope_configs_[0];
+  MF_RETURN_IF_ERROR(LoadFrequencyFactors(description.frequency_factors_tensor, rope));
+  MF_RETURN_IF_ERROR(LoadFrequencyFactors(description.short_factors_tensor, rope));
+  return LoadFrequencyFactors(description.long_factors_tensor, &long_rope_configs_[0]);
+}
+
+Status Model::LoadFrequencyFactors(int64_t tensor_index, RopeConfig* rope) const {
+  if (tensor_index < 0) return OkStatus();
+  const TensorInfo& tensor = header_.files.tensors()[static_cast<size_t>(tensor_index)];
+  std::vector<float>& factors = rope->frequency_factors;
   factors.resize(static_cast<size_t>(tensor.dims[0]));
   MF_RETURN_IF_ERROR(
       header_.files.ReadTensor(tensor, 0,

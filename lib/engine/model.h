@@ -72,7 +72,10 @@ class Model {
   const std::shared_ptr<const Device>& device() const { return device_; }
   int32_t device_index() const { return device_index_; }
   const WeightStore& weights() const { return *weights_; }
-  absl::Span<const RopeConfig> rope_configs() const { return rope_configs_; }
+  // The settings for a context of n_ctx tokens a session: see UsesLongFactors.
+  absl::Span<const RopeConfig> rope_configs(int32_t n_ctx) const {
+    return UsesLongFactors(header_.description, n_ctx) ? long_rope_configs_ : rope_configs_;
+  }
   MemoryAccount::Snapshot memory() const { return account_->Read(); }
   const Logger& logger() const { return *logger_; }
 
@@ -80,7 +83,9 @@ class Model {
   explicit Model(ModelHeader header) : header_(std::move(header)) {}
   Status LoadWeights(const ModelOptions& options);
   Status LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done, uint64_t total);
-  Status LoadFrequencyFactors();
+  Status LoadRope();
+  // Reads the divisors of a tensor in the file; -1: none.
+  Status LoadFrequencyFactors(int64_t tensor_index, RopeConfig* rope) const;
 
   ModelHeader header_;
   std::shared_ptr<const Logger> logger_;
@@ -90,6 +95,7 @@ class Model {
   std::shared_ptr<const Device> device_;
   std::shared_ptr<WeightStore> weights_;
   std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors
+  std::vector<RopeConfig> long_rope_configs_;  // with longrope: beyond the original context
   uint64_t n_parameters_ = 0;
 };
 

@@ -19,13 +19,23 @@ namespace minfer {
 struct ModelDescription {
   Hyperparameters hp;
   ModelWeights weights;
-  std::vector<WeightInfo> weight_table;   // by WeightId
-  std::vector<size_t> tensor_indices;     // by WeightId: the tensor in the file
-  int64_t frequency_factors_tensor = -1;  // tensor in the file with rope divisors, or -1
-  std::vector<RopeConfig> rope_configs;   // hp.rope; hp.window_rope where the file has it
-  std::vector<int32_t> layer_group;       // KV group of each layer
-  std::vector<int32_t> group_window;      // window of each KV group, 0: none
+  std::vector<WeightInfo> weight_table;  // by WeightId
+  std::vector<uint64_t> tensor_offsets;  // by WeightId: bytes into that tensor
+  std::vector<size_t> tensor_indices;    // by WeightId: the tensor in the file
+  // Tensors in the file with divisors of the RoPE frequencies, or -1. With longrope there are two:
+  // see UsesLongFactors.
+  int64_t frequency_factors_tensor = -1;
+  int64_t long_factors_tensor = -1;
+  int64_t short_factors_tensor = -1;
+  std::vector<RopeConfig> rope_configs;  // hp.rope; hp.window_rope where the file has it
+  std::vector<int32_t> layer_group;      // KV group of each layer
+  std::vector<int32_t> group_window;     // window of each KV group, 0: none
 };
+
+// Which of the two longrope tensors a context of n_ctx tokens a session takes: the long one if more
+// tokens may come than the original context had. The choice holds for the context's life, whatever
+// length is in use, because keys rotated one way cannot be compared with queries rotated the other.
+bool UsesLongFactors(const ModelDescription& model, int32_t n_ctx);
 
 // Architectures are constants without destructors: nothing of theirs runs at exit.
 class Architecture {

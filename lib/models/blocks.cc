@@ -22,8 +22,13 @@ ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, 
   ValueId k = builder->AddBias("k_bias", builder->MatMul("k", x, w.k), w.k_bias);  // [T, K * D]
   ValueId v = builder->AddBias("v_bias", builder->MatMul("v", x, w.v), w.v_bias);  // [T, K * Dv]
   if (w.q_norm != kNoId) {
-    q = builder->HeadRmsNorm("q_norm", q, w.q_norm, hp.rms_eps, hp.n_heads, hp.head_dim_k);
-    k = builder->HeadRmsNorm("k_norm", k, w.k_norm, hp.rms_eps, hp.n_kv_heads, hp.head_dim_k);
+    if (settings.norm_whole_rows) {
+      q = builder->RmsNorm("q_norm", q, w.q_norm, hp.rms_eps);
+      k = builder->RmsNorm("k_norm", k, w.k_norm, hp.rms_eps);
+    } else {
+      q = builder->HeadRmsNorm("q_norm", q, w.q_norm, hp.rms_eps, hp.n_heads, hp.head_dim_k);
+      k = builder->HeadRmsNorm("k_norm", k, w.k_norm, hp.rms_eps, hp.n_kv_heads, hp.head_dim_k);
+    }
   }
 
   OpAttributes attributes;
@@ -40,8 +45,10 @@ ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, 
   OpAttributes k_attributes = attributes;
   k_attributes.n_heads = hp.n_kv_heads;
 
-  q = builder->Rope("q_rope", q, settings.rope_table, attributes);
-  k = builder->Rope("k_rope", k, settings.rope_table, k_attributes);
+  if (settings.rope_table != kNoId) {
+    q = builder->Rope("q_rope", q, settings.rope_table, attributes);
+    k = builder->Rope("k_rope", k, settings.rope_table, k_attributes);
+  }
   ValueId store = builder->KvStore("kv_store", k, v, inputs.cells[group], k_attributes);
   ValueId mixed = builder->Attention("attention", q, store, inputs.page_tables[group],
                                      inputs.row_sequence, inputs.row_length, attributes);
@@ -59,36 +66,56 @@ ValueId GatedFfnBlock(const ModelDescription& model, int32_t layer, Activation a
 
 ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
                        RopeStyle rope_style, GraphBuilder* builder) {
+  DecoderSettings settings;
+  settings.rope_style = rope_style;
+  return PreNormDecoder(model, inputs, settings, builder);
+}
+
+ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
+                       const DecoderSettings& decoder, GraphBuilder* builder) {
   const Hyperparameters& hp = model.hp;
+  // A scale of 1 is no node.
+  auto scaled = [builder](std::string_view name, ValueId x, float factor) {
+    return factor == 1.0f ? x : builder->Scale(name, x, factor);
+  };
   builder->SetPrefix("");
   ValueId x = builder->GetRows("embed", model.weights.token_embd, inputs.token_ids);  // [T, E]
-  AttentionSettings settings;
-  settings.rope_style = rope_style;
-  settings.rope_table = builder->RopeTable("rope_table", inputs.positions, 0, hp.rope.rope_dim);
-  settings.scale = 1.0f / std::sqrt(static_cast<float>(hp.head_dim_k));
+  x = scaled("embed_scaled", x, decoder.embedding_scale);
+  AttentionSettings rotated;
+  rotated.rope_style = decoder.rope_style;
+  rotated.scale = decoder.attention_scale != 0.0f
+                      ? decoder.attention_scale
+                      : 1.0f / std::sqrt(static_cast<float>(hp.head_dim_k));
+  const AttentionSettings unrotated = rotated;
+  if (decoder.no_rope_period != 1) {
+    rotated.rope_table = builder->RopeTable("rope_table", inputs.positions, 0, hp.rope.rope_dim);
+  }
 
   for (int32_t layer = 0; layer < hp.n_layers; ++layer) {
     const LayerWeights& w = model.weights.layers[static_cast<size_t>(layer)];
     builder->SetPrefix(StrCat("blk.", layer));
+    const bool rotates = decoder.no_rope_period == 0 || (layer + 1) % decoder.no_rope_period != 0;
     ValueId normed = builder->RmsNorm("attn_norm", x, w.attn_norm, hp.rms_eps);
-    ValueId attended = AttentionBlock(model, inputs, layer, settings, normed, builder);
+    ValueId attended =
+        AttentionBlock(model, inputs, layer, rotates ? rotated : unrotated, normed, builder);
     if (layer == hp.n_layers - 1) {
       // Nothing after the last attention mixes rows: go on with those whose logits are wanted.
       attended = builder->SelectRows("select_attended", attended, inputs.output_rows);
       x = builder->SelectRows("select_residual", x, inputs.output_rows);
     }
-    x = builder->Add("attn_residual", x, attended);
+    x = builder->Add("attn_residual", x, scaled("attn_scaled", attended, decoder.residual_scale));
     normed = builder->RmsNorm("ffn_norm", x, w.ffn_norm, hp.rms_eps);
-    x = builder->Add("ffn_residual", x,
-                     GatedFfnBlock(model, layer, Activation::kSilu, normed, builder));
+    const ValueId mixed = GatedFfnBlock(model, layer, Activation::kSilu, normed, builder);
+    x = builder->Add("ffn_residual", x, scaled("ffn_scaled", mixed, decoder.residual_scale));
   }
   builder->SetPrefix("");
   ValueId normed = builder->RmsNorm("output_norm", x, model.weights.output_norm, hp.rms_eps);
-  return builder->MatMul("logits", normed, model.weights.output);  // [O, vocabulary]
+  const ValueId logits = builder->MatMul("logits", normed, model.weights.output);
+  return scaled("logits_scaled", logits, decoder.logit_scale);  // [O, vocabulary]
 }
 
-Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
-                             ModelWeights* weights) {
+Status CollectEmbeddings(const Hyperparameters& hp, WeightCollector* collector,
+                         ModelWeights* weights) {
   const int64_t e = hp.n_embd;
   MF_ASSIGN_OR_RETURN(weights->token_embd, collector->Matrix("token_embd.weight", e, hp.n_vocab));
   MF_ASSIGN_OR_RETURN(weights->output_norm, collector->Vector("output_norm.weight", e));
@@ -96,6 +123,31 @@ Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collect
   if (collector->Has("output.weight")) {
     MF_ASSIGN_OR_RETURN(weights->output, collector->Matrix("output.weight", e, hp.n_vocab));
   }
+  return OkStatus();
+}
+
+Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collector,
+                             ModelWeights* weights) {
+  for (int32_t i = 0; i < hp.n_layers; ++i) {
+    LayerWeights& w = weights->layers[static_cast<size_t>(i)];
+    auto optional = [&](std::string_view role, int64_t n) {
+      return collector->OptionalVector(LayerTensor(i, role), n);
+    };
+    MF_ASSIGN_OR_RETURN(w.q_bias, optional("attn_q.bias", hp.q_width()));
+    MF_ASSIGN_OR_RETURN(w.k_bias, optional("attn_k.bias", hp.k_width()));
+    MF_ASSIGN_OR_RETURN(w.v_bias, optional("attn_v.bias", hp.v_width()));
+    MF_ASSIGN_OR_RETURN(w.o_bias, optional("attn_output.bias", hp.n_embd));
+    MF_ASSIGN_OR_RETURN(w.gate_bias, optional("ffn_gate.bias", hp.n_ff));
+    MF_ASSIGN_OR_RETURN(w.up_bias, optional("ffn_up.bias", hp.n_ff));
+    MF_ASSIGN_OR_RETURN(w.down_bias, optional("ffn_down.bias", hp.n_embd));
+  }
+  return OkStatus();
+}
+
+Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
+                             ModelWeights* weights) {
+  const int64_t e = hp.n_embd;
+  MF_RETURN_IF_ERROR(CollectEmbeddings(hp, collector, weights));
   for (int32_t i = 0; i < hp.n_layers; ++i) {
     LayerWeights w;
     auto name = [i](std::string_view role) { return LayerTensor(i, role); };

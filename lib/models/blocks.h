@@ -12,9 +12,10 @@ namespace minfer {
 // What differs between architectures in a block of attention.
 struct AttentionSettings {
   RopeStyle rope_style = RopeStyle::kNorm;
-  ValueId rope_table = kNoId;
-  float scale = 0.0f;    // scores are multiplied by it
-  float softcap = 0.0f;  // then become softcap * tanh(score / softcap); 0: stay
+  ValueId rope_table = kNoId;    // kNoId: nothing rotates
+  float scale = 0.0f;            // scores are multiplied by it
+  float softcap = 0.0f;          // then become softcap * tanh(score / softcap); 0: stay
+  bool norm_whole_rows = false;  // q_norm and k_norm go over all heads together
 };
 
 // x [T, E], already normed -> W_o of the attention over the layer's cache [T, E].
@@ -28,6 +29,26 @@ ValueId GatedFfnBlock(const ModelDescription& model, int32_t layer, Activation a
 // The pre-norm decoder that llama, qwen2 and qwen3 are: x += attention(norm x); x += ffn(norm x).
 ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
                        RopeStyle rope_style, GraphBuilder* builder);
+
+// What differs between pre-norm decoders.
+struct DecoderSettings {
+  RopeStyle rope_style = RopeStyle::kNorm;
+  int32_t no_rope_period = 0;    // the last layer of each period does not rotate; 0: all do
+  float embedding_scale = 1.0f;  // of the embeddings
+  float residual_scale = 1.0f;   // of what attention and FFN add
+  float attention_scale = 0.0f;  // 0: 1 / sqrt(head_dim_k)
+  float logit_scale = 1.0f;      // of the logits
+};
+ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
+                       const DecoderSettings& settings, GraphBuilder* builder);
+
+// token_embd, output_norm, and output where the file has it.
+Status CollectEmbeddings(const Hyperparameters& hp, WeightCollector* collector,
+                         ModelWeights* weights);
+
+// Biases of LLaMA's matrices, each where the file has it.
+Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collector,
+                             ModelWeights* weights);
 
 // Weights that these architectures share, all required; biases and head norms are the caller's.
 Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,

@@ -18,25 +18,32 @@
 namespace minfer {
 
 struct Hyperparameters {
-  std::string architecture;    // general.architecture
-  std::string name;            // general.name, for people
-  int64_t file_type = -1;      // general.file_type, -1 when absent
-  int32_t n_ctx_train = 0;     // A.context_length, tokens
-  int32_t n_embd = 0;          // A.embedding_length
-  int32_t n_layers = 0;        // A.block_count
-  int32_t n_ff = 0;            // A.feed_forward_length
-  int32_t n_heads = 0;         // A.attention.head_count
-  int32_t n_kv_heads = 0;      // A.attention.head_count_kv
-  int32_t head_dim_k = 0;      // A.attention.key_length
-  int32_t head_dim_v = 0;      // A.attention.value_length
-  float rms_eps = 0.0f;        // A.attention.layer_norm_rms_epsilon
-  RopeConfig rope;             // A.rope.*; frequency factors come from a tensor, at load
-  int32_t sliding_window = 0;  // A.attention.sliding_window, tokens seen, own included; 0: all
+  std::string architecture;     // general.architecture
+  std::string name;             // general.name, for people
+  int64_t file_type = -1;       // general.file_type, -1 when absent
+  int32_t n_ctx_train = 0;      // A.context_length, tokens
+  int32_t n_ctx_original = 0;   // A.rope.scaling.original_context_length, before it was scaled
+  int32_t n_embd = 0;           // A.embedding_length
+  int32_t n_layers = 0;         // A.block_count
+  int32_t n_ff = 0;             // A.feed_forward_length
+  int32_t n_heads = 0;          // A.attention.head_count
+  int32_t n_kv_heads = 0;       // A.attention.head_count_kv
+  int32_t head_dim_k = 0;       // A.attention.key_length
+  int32_t head_dim_v = 0;       // A.attention.value_length
+  float rms_eps = 0.0f;         // A.attention.layer_norm_rms_epsilon
+  float layer_norm_eps = 0.0f;  // A.attention.layer_norm_epsilon, where the norms subtract the mean
+  RopeConfig rope;              // A.rope.*; frequency factors come from a tensor, at load
+  bool longrope = false;        // A.rope.scaling.type: two tensors of frequency factors
+  int32_t sliding_window = 0;   // A.attention.sliding_window, tokens seen, own included; 0: all
   std::vector<bool> layer_windowed;       // layers that have the window; empty: every layer
   std::optional<RopeConfig> window_rope;  // of the windowed layers, where it is not `rope`
   float attention_scale = 0.0f;           // scores are multiplied by it; 0: 1 / sqrt(head_dim_k)
   float attention_softcap = 0.0f;         // A.attn_logit_softcapping, 0: none
   float final_softcap = 0.0f;             // A.final_logit_softcapping, 0: none
+  float embedding_scale = 1.0f;           // A.embedding_scale
+  float residual_scale = 1.0f;            // A.residual_scale, of what a block adds to the residual
+  float logit_divisor = 1.0f;             // A.logit_scale
+  bool rotates = true;                    // false: no layer has RoPE
   int32_t n_vocab = 0;                    // rows of token_embd.weight
 
   int32_t q_width() const { return n_heads * head_dim_k; }
@@ -54,14 +61,20 @@ struct Hyperparameters {
 struct KeyRules {
   absl::Span<const std::string_view> honoured;
   absl::Span<const std::string_view> harmless;
+  // The norms subtract the mean: their epsilon is attention.layer_norm_epsilon, not
+  // attention.layer_norm_rms_epsilon.
+  bool layer_norm = false;
 };
 
 // Keys that every architecture here reads through ReadCommonHyperparameters.
 absl::Span<const std::string_view> CommonHonouredKeys();
 
+// The key of the norms' epsilon.
+std::string_view EpsilonKey(const KeyRules& rules);
+
 // Reads and checks the common keys. INVALID_ARGUMENT naming the key when one is missing, has the
 // wrong type or an impossible value; n_vocab is left 0.
-StatusOr<Hyperparameters> ReadCommonHyperparameters(const ModelFiles& file);
+StatusOr<Hyperparameters> ReadCommonHyperparameters(const ModelFiles& file, const KeyRules& rules);
 
 // A.attention.sliding_window, for architectures that honour it; 0 counts as absent.
 Status ReadSlidingWindow(const ModelFiles& file, Hyperparameters* hp);

@@ -31,20 +31,7 @@ class Llama final : public Architecture {
   Status CollectWeights(const Hyperparameters& hp, WeightCollector* collector,
                         ModelWeights* weights) const override {
     MF_RETURN_IF_ERROR(CollectDecoderWeights(hp, collector, weights));
-    for (int32_t i = 0; i < hp.n_layers; ++i) {
-      LayerWeights& w = weights->layers[static_cast<size_t>(i)];
-      auto optional = [&](std::string_view role, int64_t n) {
-        return collector->OptionalVector(LayerTensor(i, role), n);
-      };
-      MF_ASSIGN_OR_RETURN(w.q_bias, optional("attn_q.bias", hp.q_width()));
-      MF_ASSIGN_OR_RETURN(w.k_bias, optional("attn_k.bias", hp.k_width()));
-      MF_ASSIGN_OR_RETURN(w.v_bias, optional("attn_v.bias", hp.v_width()));
-      MF_ASSIGN_OR_RETURN(w.o_bias, optional("attn_output.bias", hp.n_embd));
-      MF_ASSIGN_OR_RETURN(w.gate_bias, optional("ffn_gate.bias", hp.n_ff));
-      MF_ASSIGN_OR_RETURN(w.up_bias, optional("ffn_up.bias", hp.n_ff));
-      MF_ASSIGN_OR_RETURN(w.down_bias, optional("ffn_down.bias", hp.n_embd));
-    }
-    return OkStatus();
+    return CollectOptionalBiases(hp, collector, weights);
   }
 
   ValueId Build(const ModelDescription& model, const StepInputs& inputs,

@@ -26,23 +26,49 @@ StatusOr<int32_t> VocabularyRows(const ModelFiles& file) {
   return static_cast<int32_t>(tensor->dims[1]);
 }
 
-// Divisors of the RoPE frequencies (Llama 3.1 and later): rope_dim / 2 values of f32.
-Status FindFrequencyFactors(const ModelFiles& file, WeightCollector* collector,
-                            ModelDescription* model) {
-  constexpr std::string_view kName = "rope_freqs.weight";
-  const TensorInfo* tensor = file.FindTensor(kName);
-  if (tensor == nullptr) return OkStatus();
-  if (tensor->type != ElementType::kF32 || tensor->dims[0] != model->hp.rope.rope_dim / 2 ||
-      tensor->dims[1] != 1) {
+// rope_dim / 2 divisors in f32; -1 where the file has no such tensor.
+StatusOr<int64_t> FindFactors(const ModelFiles& file, std::string_view name, int32_t rope_dim,
+                              WeightCollector* collector) {
+  const TensorInfo* tensor = file.FindTensor(name);
+  if (tensor == nullptr) return int64_t{-1};
+  if (tensor->type != ElementType::kF32 || tensor->dims[0] != rope_dim / 2 ||
+      tensor->dims[1] != 1 || tensor->dims[2] != 1 || tensor->dims[3] != 1) {
     return Status(StatusCode::kInvalidArgument, Subsystem::kModel,
-                  StrCat("F32 [", model->hp.rope.rope_dim / 2, "] was expected, found ",
+                  StrCat("F32 [", rope_dim / 2, "] was expected, found ",
                          FindElementTraits(tensor->type)->name, " [", tensor->dims[0], ", ",
                          tensor->dims[1], "]"))
-        .WithName(kName)
+        .WithName(name)
         .WithOffset(tensor->file_offset);
   }
-  collector->MarkKnown(kName);
-  model->frequency_factors_tensor = tensor - file.tensors().data();
+  collector->MarkKnown(name);
+  return int64_t{tensor - file.tensors().data()};
+}
+
+// Divisors of the RoPE frequencies: one tensor (Llama 3.1 and later) or two (longrope). Older files
+// do not state the type longrope: the tensors say it.
+Status FindFrequencyFactors(const ModelFiles& file, WeightCollector* collector,
+                            ModelDescription* model) {
+  const Hyperparameters& hp = model->hp;
+  constexpr std::string_view kOne = "rope_freqs.weight";
+  constexpr std::string_view kLong = "rope_factors_long.weight";
+  constexpr std::string_view kShort = "rope_factors_short.weight";
+  const int32_t dim = hp.rope.rope_dim;
+  MF_ASSIGN_OR_RETURN(model->frequency_factors_tensor, FindFactors(file, kOne, dim, collector));
+  MF_ASSIGN_OR_RETURN(model->long_factors_tensor, FindFactors(file, kLong, dim, collector));
+  MF_ASSIGN_OR_RETURN(model->short_factors_tensor, FindFactors(file, kShort, dim, collector));
+  const bool has_long = model->long_factors_tensor >= 0;
+  const bool has_short = model->short_factors_tensor >= 0;
+  if (has_long != has_short || (hp.longrope && !has_long)) {
+    return Status(StatusCode::kInvalidArgument, Subsystem::kModel,
+                  "longrope needs this tensor; it is missing")
+        .WithName(has_long ? kShort : kLong);
+  }
+  if (!has_long) return OkStatus();
+  if (model->frequency_factors_tensor >= 0 || hp.rope.yarn || hp.rope.linear_factor != 1.0) {
+    return Status(StatusCode::kUnimplemented, Subsystem::kModel,
+                  "longrope factors beside another scaling of RoPE are not known to this version")
+        .WithName(kLong);
+  }
   return OkStatus();
 }
 
@@ -59,6 +85,10 @@ void AssignKvGroups(ModelDescription* model) {
 
 }  // namespace
 
+bool UsesLongFactors(const ModelDescription& model, int32_t n_ctx) {
+  return model.long_factors_tensor >= 0 && n_ctx > model.hp.n_ctx_original;
+}
+
 StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeOptions& options) {
   MF_ASSIGN_OR_RETURN(std::string_view name, file.metadata().GetString("general.architecture"));
   const Architecture* architecture = FindArchitecture(name);
@@ -69,7 +99,7 @@ StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeO
         .WithName("general.architecture");
   }
   ModelDescription model;
-  MF_ASSIGN_OR_RETURN(model.hp, ReadCommonHyperparameters(file));
+  MF_ASSIGN_OR_RETURN(model.hp, ReadCommonHyperparameters(file, architecture->keys()));
   MF_RETURN_IF_ERROR(architecture->ReadHyperparameters(file, &model.hp));
   if (!options.allow_unknown_keys) {
     MF_RETURN_IF_ERROR(RefuseUnknownKeys(file, model.hp.architecture, architecture->keys()));
@@ -82,6 +112,7 @@ StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeO
   if (!options.allow_unknown_keys) MF_RETURN_IF_ERROR(collector.RefuseUnknownTensors());
   model.weight_table = collector.TakeTable();
   model.tensor_indices = collector.TakeTensorIndices();
+  model.tensor_offsets = collector.TakeTensorOffsets();
   model.rope_configs.push_back(model.hp.rope);
   if (model.hp.window_rope.has_value()) model.rope_configs.push_back(*model.hp.window_rope);
   AssignKvGroups(&model);

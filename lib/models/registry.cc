@@ -12,9 +12,14 @@ using Maker = const Architecture& (*)();
 constexpr Maker kArchitectures[] = {
     Gemma2Architecture,
     Gemma3Architecture,
+    GraniteArchitecture,
     LlamaArchitecture,
+    Olmo2Architecture,
+    Phi3Architecture,
     Qwen2Architecture,
     Qwen3Architecture,
+    SmolLm3Architecture,
+    StarCoder2Architecture,
 };
 // clang-format on
 

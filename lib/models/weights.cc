@@ -38,6 +38,32 @@ StatusOr<WeightId> WeightCollector::Matrix(std::string_view name, int64_t ne0, i
   return Add(name, ne0, ne1, /*must_be_f32=*/false);
 }
 
+StatusOr<std::vector<WeightId>> WeightCollector::StackedMatrices(std::string_view name, int64_t ne0,
+                                                                 absl::Span<const int64_t> ne1) {
+  int64_t all = 0;
+  for (int64_t rows : ne1) all += rows;
+  MF_ASSIGN_OR_RETURN(const WeightId whole, Matrix(name, ne0, all));
+  const WeightInfo tensor = table_.back();
+  const uint64_t row_bytes = tensor.bytes / static_cast<uint64_t>(all);
+  int64_t first = 0;
+  std::vector<WeightId> parts;
+  for (size_t i = 0; i < ne1.size(); ++i) {
+    if (i > 0) {
+      table_.push_back(tensor);
+      tensor_indices_.push_back(tensor_indices_.back());
+      tensor_offsets_.push_back(0);
+    }
+    WeightInfo& part = table_.back();
+    part.name = StrCat(name, " rows ", first, " to ", first + ne1[i] - 1);
+    part.ne1 = ne1[i];
+    part.bytes = row_bytes * static_cast<uint64_t>(ne1[i]);
+    tensor_offsets_.back() = row_bytes * static_cast<uint64_t>(first);
+    parts.push_back(whole + static_cast<WeightId>(i));
+    first += ne1[i];
+  }
+  return parts;
+}
+
 StatusOr<WeightId> WeightCollector::Vector(std::string_view name, int64_t ne0) {
   return Add(name, ne0, 1, /*must_be_f32=*/true);
 }
@@ -81,6 +107,7 @@ StatusOr<WeightId> WeightCollector::Add(std::string_view name, int64_t ne0, int6
   info.bytes = tensor->bytes;
   table_.push_back(std::move(info));
   tensor_indices_.push_back(static_cast<size_t>(tensor - file_->tensors().data()));
+  tensor_offsets_.push_back(0);
   return static_cast<WeightId>(table_.size() - 1);
 }
 

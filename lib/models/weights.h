@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/status.h"
 #include "gguf/model_files.h"
 #include "graph/graph.h"
@@ -16,6 +17,7 @@ namespace minfer {
 
 struct LayerWeights {
   WeightId attn_norm = kNoId;       // [n_embd]
+  WeightId attn_norm_bias = kNoId;  // [n_embd]
   WeightId attn_post_norm = kNoId;  // [n_embd], of the attention's result
   WeightId q = kNoId;               // [n_embd, n_heads * head_dim_k]
   WeightId k = kNoId;               // [n_embd, n_kv_heads * head_dim_k]
@@ -25,9 +27,10 @@ struct LayerWeights {
   WeightId k_bias = kNoId;          // [n_kv_heads * head_dim_k]
   WeightId v_bias = kNoId;          // [n_kv_heads * head_dim_v]
   WeightId o_bias = kNoId;          // [n_embd]
-  WeightId q_norm = kNoId;          // [head_dim_k]
-  WeightId k_norm = kNoId;          // [head_dim_k]
+  WeightId q_norm = kNoId;          // [head_dim_k], or [n_heads * head_dim_k]
+  WeightId k_norm = kNoId;          // [head_dim_k], or [n_kv_heads * head_dim_k]
   WeightId ffn_norm = kNoId;        // [n_embd]
+  WeightId ffn_norm_bias = kNoId;   // [n_embd]
   WeightId ffn_post_norm = kNoId;   // [n_embd], of the FFN's result
   WeightId gate = kNoId;            // [n_embd, n_ff]
   WeightId up = kNoId;              // [n_embd, n_ff]
@@ -38,9 +41,10 @@ struct LayerWeights {
 };
 
 struct ModelWeights {
-  WeightId token_embd = kNoId;   // [n_embd, n_vocab]
-  WeightId output_norm = kNoId;  // [n_embd]
-  WeightId output = kNoId;       // [n_embd, n_vocab]; token_embd where the file has none
+  WeightId token_embd = kNoId;        // [n_embd, n_vocab]
+  WeightId output_norm = kNoId;       // [n_embd]
+  WeightId output_norm_bias = kNoId;  // [n_embd]
+  WeightId output = kNoId;            // [n_embd, n_vocab]; token_embd where the file has none
   std::vector<LayerWeights> layers;
 };
 
@@ -51,6 +55,9 @@ class WeightCollector {
 
   // A matrix that kernels multiply or gather from, in any type that can be decoded.
   StatusOr<WeightId> Matrix(std::string_view name, int64_t ne0, int64_t ne1);
+  // One tensor that holds several matrices, one after the other: ranges of its rows, read in place.
+  StatusOr<std::vector<WeightId>> StackedMatrices(std::string_view name, int64_t ne0,
+                                                  absl::Span<const int64_t> ne1);
   // A vector of f32: a norm or a bias.
   StatusOr<WeightId> Vector(std::string_view name, int64_t ne0);
   // kNoId where the file has no such tensor.
@@ -63,8 +70,9 @@ class WeightCollector {
   Status RefuseUnknownTensors() const;
 
   std::vector<WeightInfo> TakeTable() { return std::move(table_); }
-  // Index of each weight's tensor in the file.
+  // Index of each weight's tensor in the file, and where in the tensor it begins.
   std::vector<size_t> TakeTensorIndices() { return std::move(tensor_indices_); }
+  std::vector<uint64_t> TakeTensorOffsets() { return std::move(tensor_offsets_); }
 
  private:
   StatusOr<WeightId> Add(std::string_view name, int64_t ne0, int64_t ne1, bool must_be_f32);
@@ -72,6 +80,7 @@ class WeightCollector {
   const ModelFiles* file_;
   std::vector<WeightInfo> table_;
   std::vector<size_t> tensor_indices_;
+  std::vector<uint64_t> tensor_offsets_;
   std::vector<bool> known_;
 };
 

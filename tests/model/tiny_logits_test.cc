@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "gguf/writer.h"
 #include "tests/support/engine_fixture.h"
 
 namespace minfer::testing {
@@ -22,16 +23,23 @@ struct Family {
   const char* logits;
   std::vector<const char*> models;
 };
+constexpr const char* kDense = "dense_ref.py";
 const Family kFamilies[] = {
     {"tiny_ref.py",
      "tiny_logits.json",
-     {"llama", "llama_freqs", "llama_linear", "qwen2", "qwen2_yarn", "qwen3", "gemma3"}},
+     {"llama", "llama_freqs", "llama_linear", "qwen2", "qwen2_yarn", "qwen3", "gemma3", "phi3"}},
     {"gemma_ref.py",
      "gemma_logits.json",
      {"gemma2", "gemma2_scale", "gemma3_period", "gemma3_array", "gemma3_no_window"}},
+    {kDense,
+     "dense_logits.json",
+     {"llama_window", "llama_yarn_keys", "llama_yarn_ext0", "llama_short", "llama_long",
+      "phi3_window", "phi3_short", "phi3_long", "phi3_partial", "olmo2", "olmo3", "starcoder2",
+      "starcoder2_window", "smollm3", "granite", "granite_nope"}},
 };
 
 struct Golden {
+  uint32_t n_ctx = 64;  // of the context that the logits are for
   std::vector<int32_t> prompt;
   std::vector<int32_t> greedy;
   std::vector<float> gap;
@@ -41,6 +49,8 @@ struct Golden {
 Golden ReadGolden(const Family& family, const std::string& name) {
   nlohmann::json json = ReadJson(TestDataPath(family.logits));
   Golden golden;
+  REQUIRE(json.contains(name));
+  golden.n_ctx = json[name].value("ctx", golden.n_ctx);
   golden.prompt = json["prompt"].get<std::vector<int32_t>>();
   golden.greedy = json[name]["greedy_at_every_position"].get<std::vector<int32_t>>();
   golden.gap = json[name]["gap_to_second"].get<std::vector<float>>();
@@ -62,10 +72,11 @@ float LargestDifference(const std::vector<float>& a, const std::vector<float>& b
 
 // The prompt in pieces of `piece` tokens; checks the best token after each piece and the last
 // logits.
-void CheckModel(const Family& family, const std::string& name, const ContextOptions& options,
-                size_t piece, float tolerance) {
+void CheckModel(const Family& family, const std::string& name, ContextOptions options, size_t piece,
+                float tolerance) {
   INFO(name << " in pieces of " << piece << ", tuning " << options.tuning);
   const Golden golden = ReadGolden(family, name);
+  options.n_ctx = golden.n_ctx;
   std::shared_ptr<Context> context = MakeContext(LoadTinyModel(name, family.script), options);
   std::unique_ptr<Session> session = MakeSession(context);
   std::vector<float> logits;
@@ -128,6 +139,75 @@ TEST_CASE("Models: D06 the wrong rotation pairing is seen", "[model]") {
   MF_REQUIRE_OK(model);
   std::unique_ptr<Session> session = MakeSession(MakeContext(*model, SmallContext("")));
   CHECK(LargestDifference(Decode(session.get(), golden.prompt), golden.last) > 100 * kF32Tolerance);
+}
+
+TEST_CASE("Models: D09 longrope factors follow the context given, whatever length is used",
+          "[model][D09]") {
+  // llama_short and llama_long are the same file; its original context is 24 tokens.
+  const Family& dense = kFamilies[2];
+  const Golden within = ReadGolden(dense, "llama_short");
+  const Golden beyond = ReadGolden(dense, "llama_long");
+  REQUIRE(LargestDifference(within.last, beyond.last) > 100 * kF32Tolerance);
+  std::shared_ptr<const Model> model = LoadTinyModel("llama_short", kDense);
+  auto logits = [&](uint32_t n_ctx) {
+    ContextOptions options = SmallContext("");
+    options.n_ctx = n_ctx;
+    return Decode(MakeSession(MakeContext(model, options)).get(), within.prompt);
+  };
+  CHECK(LargestDifference(logits(12), within.last) <= kF32Tolerance);
+  CHECK(LargestDifference(logits(24), within.last) <= kF32Tolerance);
+  CHECK(LargestDifference(logits(25), beyond.last) <= kF32Tolerance);
+  CHECK(LargestDifference(logits(0), beyond.last) <= kF32Tolerance);  // the train context
+}
+
+TEST_CASE("Models: matrices that share a tensor are read in place or copied, with the same bits",
+          "[model]") {
+  // Rows of 34, 18 and 64 bytes: in place, the parts begin at any multiple of 2.
+  const Golden golden = ReadGolden(kFamilies[0], "phi3");
+  for (const ElementType type : {ElementType::kQ8_0, ElementType::kQ4_0, ElementType::kF16}) {
+    const std::string path = QuantizedTinyModelPath("phi3", type);
+    std::vector<std::vector<float>> logits;
+    for (const bool read : {false, true}) {
+      StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kMap);
+      MF_REQUIRE_OK(files);
+      ModelOptions options;
+      options.read_weights = read;
+      StatusOr<std::shared_ptr<const Model>> model = Model::Load(std::move(*files), options);
+      MF_REQUIRE_OK(model);
+      std::unique_ptr<Session> session = MakeSession(MakeContext(*model, SmallContext("")));
+      logits.push_back(Decode(session.get(), golden.prompt));
+    }
+    CHECK(logits[0] == logits[1]);
+    // 4-bit weights of a model this small are far off; a part in the wrong place is further.
+    CHECK(LargestDifference(logits[0], golden.last) < (type == ElementType::kQ4_0 ? 1.5f : 0.1f));
+  }
+}
+
+TEST_CASE("Models: a window that is left out or one off is seen", "[model][D10]") {
+  // Planted faults: the reference must tell windows of 4, 5 and none apart.
+  const Golden golden = ReadGolden(kFamilies[2], "llama_window");
+  StatusOr<ModelFiles> files =
+      ModelFiles::Open(TinyModelPath("llama_window", kDense), FileAccess::kMap);
+  MF_REQUIRE_OK(files);
+  for (const uint32_t window : {0u, 3u, 5u}) {
+    GgufWriter writer;
+    writer.CopyMetadata(files->metadata());
+    writer.Set("llama.attention.sliding_window", window);
+    for (const TensorInfo& tensor : files->tensors()) {
+      MF_REQUIRE_OK(writer.AddTensor(tensor.name, tensor.type, tensor.shape()));
+    }
+    StatusOr<std::string> bytes =
+        writer.WriteToString([&](size_t index, const GgufWriter::ByteSink& out) -> Status {
+          const TensorInfo& tensor = files->tensors()[index];
+          return out({files->TensorData(tensor), static_cast<size_t>(tensor.bytes)});
+        });
+    MF_REQUIRE_OK(bytes);
+    const std::string path = MakeTempDir("window") + "/model.gguf";
+    WriteFile(path, *bytes);
+    std::unique_ptr<Session> session = MakeSession(MakeContext(LoadModel(path), SmallContext("")));
+    CHECK(LargestDifference(Decode(session.get(), golden.prompt), golden.last) >
+          100 * kF32Tolerance);
+  }
 }
 
 }  // namespace
