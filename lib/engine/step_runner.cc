@@ -202,7 +202,8 @@ void StepRunner::Fail(Session* session, Status status, StepResult* result) {
     session->done_ = true;
   } else if (session->generation_.has_value()) {
     session->generation_->failure = std::move(status);
-    session->generation_->has_event = true;
+    // A session that picks is generating.
+    session->generation_->has_event = true;  // NOLINT(bugprone-unchecked-optional-access)
   } else {
     session->outcome_ = std::move(status);
   }
@@ -236,7 +237,8 @@ void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* resu
   lock->lock();
   for (Session* session : to_pick_) {
     session->in_step_ = false;
-    session->generation_->has_event = true;
+    // A session that picks is generating.
+    session->generation_->has_event = true;  // NOLINT(bugprone-unchecked-optional-access)
     if (session->out_of_memory_) {
       session->DropPending();
       ++result->n_failed;

@@ -11,7 +11,7 @@ namespace minfer {
 
 HeaderReader::HeaderReader(const ByteSource& source) : source_(source), window_(source.mapped()) {}
 
-Status HeaderReader::Error(StatusCode code, std::string message, uint64_t at) const {
+Status HeaderReader::Error(StatusCode code, const std::string& message, uint64_t at) const {
   std::string place(what_);
   const std::string name = Printable(name_);
   if (!name.empty()) place += StrCat(" '", name, "'");

@@ -45,7 +45,7 @@ class HeaderReader {
   Status Append(uint64_t size, std::vector<char>* out);
 
   // INVALID_ARGUMENT (or another code) about what is being read, at `at`.
-  Status Error(StatusCode code, std::string message, uint64_t at) const;
+  Status Error(StatusCode code, const std::string& message, uint64_t at) const;
   Status Error(std::string message, uint64_t at) const {
     return Error(StatusCode::kInvalidArgument, std::move(message), at);
   }

@@ -23,7 +23,7 @@ struct SplitPlace {
   uint32_t count = 1;
 };
 
-Status SplitError(StatusCode code, const GgufFile& file, std::string message) {
+Status SplitError(StatusCode code, const GgufFile& file, const std::string& message) {
   const std::string name = Printable(file.source().name(), 200);
   return Status(code, Subsystem::kGguf, StrCat(name, ": ", message)).WithName(name);
 }

@@ -17,7 +17,7 @@ constexpr uint64_t kMaxNameBytes = 63;
 constexpr size_t kMaxDims = 4;
 constexpr std::string_view kAlignmentKey = "general.alignment";
 
-Status WriterError(StatusCode code, std::string_view name, std::string message) {
+Status WriterError(StatusCode code, std::string_view name, const std::string& message) {
   const std::string printable = Printable(name);
   return Status(code, Subsystem::kGguf, StrCat("tensor '", printable, "': ", message))
       .WithName(printable);
