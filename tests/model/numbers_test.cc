@@ -145,6 +145,27 @@ TEST_CASE("Numbers: D10 E14 a window sees its last tokens and no other", "[model
   CHECK(Decode(session.get(), {ids.data() + 198, 2}) == want);
 }
 
+TEST_CASE("Numbers: E14 windowed layers give pages back, full ones beside them do not", "[model]") {
+  std::shared_ptr<const Model> model = LoadTinyModel("gemma3");  // six windows of 4, one layer full
+  REQUIRE(model->description().group_window == std::vector<int32_t>{4, 0});
+  REQUIRE(model->description().layer_group == std::vector<int32_t>{0, 0, 0, 0, 0, 1, 0});
+  const std::vector<int32_t> ids = Tokens(300, model->description().hp.n_vocab);
+  const std::vector<float> want = Run(model, ids);
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 1000;
+  options.n_micro_batch = 16;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  CHECK(Decode(session.get(), ids) == want);
+  CHECK(context->statistics().n_kv_pages_used <= 5 + 2);
+  const Status status = session->Truncate(100);
+  CHECK(status.code() == StatusCode::kFailedPrecondition);
+  CHECK(status.message().find("the earliest position is 259") != std::string::npos);
+  MF_REQUIRE_OK(session->Truncate(259));
+  CHECK(Decode(session.get(), {ids.data() + 259, ids.size() - 259}) == want);
+}
+
 TEST_CASE("Numbers: D20 spare rows of the output are never sampled", "[model]") {
   RandomModelSpec spec;
   spec.n_tokens = spec.n_vocab - 8;

@@ -25,7 +25,7 @@ constexpr Case kCases[] = {
     {"llama_linear", false, 65, 0, 33, 7, 2, 4}, {"qwen2", true, 512, 1, 512, 128, 4, 2},
     {"qwen2", false, 512, 2, 5, 5, 8, 3},        {"qwen2_yarn", false, 2048, 1, 256, 256, 2, 2},
     {"qwen3", true, 300, 0, 100, 50, 5, 2},      {"qwen3", false, 4096, 2, 512, 512, 1, 8},
-    {"qwen3", false, 128, 1, 8, 8, 16, 1},       {"llama", false, 1000, -1, 0, 64, 7, 2},
+    {"qwen3", false, 128, 1, 8, 8, 16, 1},       {"gemma3", false, 1000, -1, 0, 64, 7, 2},
 };
 
 ContextOptions OptionsOf(const Case& c) {

@@ -151,33 +151,55 @@ TEST_CASE("RealVocabulary: SentencePiece vocabularies give the published ids (B1
 
 constexpr char kSmolLm2[] = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
+struct Strings {
+  int total = 0;
+  int uncovered = 0;
+  std::vector<int> different;  // line numbers
+};
+
+// Strings and their ids by others, special tokens parsed, none added.
+Strings CheckStrings(const Tokenizer& tokenizer, const std::string& data) {
+  const std::string unpacked = testing::MakeTempDir("tokens") + "/tokens.jsonl";
+  REQUIRE(testing::RunPython(
+      {"-c", "import gzip, sys; open(sys.argv[2], \"wb\").write(gzip.open(sys.argv[1]).read())",
+       testing::TestDataPath(data), unpacked}));
+  std::istringstream lines(testing::ReadFile(unpacked));
+  Strings strings;
+  for (std::string line; std::getline(lines, line);) {
+    ++strings.total;
+    const nlohmann::json entry = nlohmann::json::parse(line);
+    const std::string text = entry.at(0).get<std::string>();
+    const Ids ids = Encode(tokenizer, text, true);
+    if (ids != entry.at(1).get<Ids>()) strings.different.push_back(strings.total);
+    if (Covers(tokenizer, text)) {
+      CHECK(Decode(tokenizer, ids) == text);
+    } else {
+      ++strings.uncovered;
+    }
+  }
+  return strings;
+}
+
 TEST_CASE("RealVocabulary: SmolLM2 on 4,000 hard strings", "[tokenizer][model]") {
   const auto path = testing::RealModelPath(kSmolLm2);
   if (!path.has_value()) return;
   const auto tokenizer = testing::MakeTokenizer(LoadData(*path));
-  const std::string unpacked = testing::MakeTempDir("tokens") + "/tokens.jsonl";
-  REQUIRE(testing::RunPython(
-      {"-c", "import gzip, sys; open(sys.argv[2], \"wb\").write(gzip.open(sys.argv[1]).read())",
-       testing::TestDataPath("smollm2_tokens.jsonl.gz"), unpacked}));
-  std::istringstream lines(testing::ReadFile(unpacked));
-  int line_number = 0;
-  int uncovered = 0;
-  std::vector<int> different;
-  for (std::string line; std::getline(lines, line);) {
-    ++line_number;
-    const nlohmann::json entry = nlohmann::json::parse(line);
-    const std::string text = entry.at(0).get<std::string>();
-    const Ids ids = Encode(*tokenizer, text, true);
-    if (ids != entry.at(1).get<Ids>()) different.push_back(line_number);
-    if (Covers(*tokenizer, text)) {
-      CHECK(Decode(*tokenizer, ids) == text);
-    } else {
-      ++uncovered;
-    }
-  }
-  CHECK(line_number == 4000);
-  CHECK(uncovered == 116);
-  CHECK(different == std::vector<int>{});  // not even through Unicode versions
+  const Strings strings = CheckStrings(*tokenizer, "smollm2_tokens.jsonl.gz");
+  CHECK(strings.total == 4000);
+  CHECK(strings.uncovered == 116);
+  CHECK(strings.different == std::vector<int>{});  // not even through Unicode versions
+}
+
+TEST_CASE("RealVocabulary: Gemma 3's 262,144 tokens on 2,000 hard strings", "[tokenizer][model]") {
+  const auto path = testing::RealModelPath("gemma-3-270m-q4_k_m.gguf");
+  if (!path.has_value()) return;
+  const auto tokenizer = testing::MakeTokenizer(LoadData(*path));
+  CHECK(tokenizer->RuleName() == "sentencepiece");
+  CHECK(tokenizer->vocab_size() == 262144);
+  CHECK(tokenizer->warnings().empty());
+  const Strings strings = CheckStrings(*tokenizer, "gemma3_tokens.jsonl.gz");
+  CHECK(strings.total == 2000);
+  CHECK(strings.different == std::vector<int>{});
 }
 
 TEST_CASE("RealVocabulary: SmolLM2's public ids, round trips and end tokens (B02-B06, B21, B25)",
