@@ -170,12 +170,19 @@ long_loops() {
   done
 }
 
+long_model_tests() { "$build/release/tests/model/model_golden_test" '[long]'; }
+
 stage "packages" install_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" || finish
 if stage "model" fetch_model; then
   export MINFER_TEST_MODEL_DIR=$MODEL_CACHE
 else
   skip "model tests" "the model could not be fetched; see above"
   sed -i '/^failed\tmodel$/d' "$checks"
+fi
+fetch_second_model() { (choose_model gemma-3-270m && fetch_model); }
+if ! stage "second model" fetch_second_model; then
+  skip "tests of the second model" "it could not be fetched; see above"
+  sed -i '/^failed\tsecond model$/d' "$checks"
 fi
 stage "configure" configure_build "$build/release" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DMINFER_BUILD_TESTS=ON -DMINFER_BUILD_EXAMPLES=ON || finish
@@ -213,6 +220,7 @@ if stage "build with TSan" build_matching "$build/tsan" "$threaded" \
 fi
 stage "clang-tidy: configure" configure_tidy && stage "clang-tidy" tidy
 stage "long loops" long_loops
+stage "whole model with scalar code" long_model_tests
 if stage "build fuzz targets" build_fuzz; then
   for target in "$build"/fuzz/tests/fuzz/fuzz_*; do
     [ -f "$target" ] && [ -x "$target" ] || continue
