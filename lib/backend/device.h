@@ -35,6 +35,10 @@ struct BackendOptions {
   bool reference = false;              // scalar twins and float activations
   bool residual_activations = true;    // 15-bit activations where 8 cost the most
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
+  bool cuda_graph = true;              // repeated splits recorded and replayed
+  bool mmvq = true;                    // integer dots for few rows
+  bool prefill_gemm = true;            // tensor cores for products of many rows
+  bool fa_prefill = true;              // tensor cores for attention of many rows
   int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };
 

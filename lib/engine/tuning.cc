@@ -10,22 +10,31 @@ namespace minfer {
 namespace {
 
 constexpr Lever kLevers[] = {
-    {"fuse_qkv", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+    {"fuse_qkv", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kAny,
      "Q, K and V as one node that converts its input once"},
-    {"fuse_gate_up", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+    {"fuse_gate_up", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kAny,
      "gate, up and activation as one node"},
-    {"fuse_rope_store", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+    {"fuse_rope_store", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kAny,
      "rotation of K and its store as one node"},
-    {"attention_stripes", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext,
+    {"attention_stripes", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCpu,
      "stripes of the cache as tasks where decode rows and KV heads are fewer than threads"},
     {"residual_activations", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext,
+     LeverDevice::kAny,
      "activations of the output matrix and of W_down in 15 bits: an 8-bit row and its residual"},
-    {"reference", 0, 0, 1, LeverResult::kTolerance, LeverScope::kContext,
+    {"reference", 0, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kAny,
      "scalar kernels and float activations, to check the others against"},
-    {"isa", -1, -1, 3, LeverResult::kTolerance, LeverScope::kContext,
+    {"isa", -1, -1, 3, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCpu,
      "CPU instruction set: 0 generic, 1 AVX2, 2 AVX-512, 3 AVX-512 VNNI, -1 the best that runs"},
-    {"kv_shuffle", 0, 0, INT64_MAX, LeverResult::kBitEqual, LeverScope::kContext,
+    {"kv_shuffle", 0, 0, INT64_MAX, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kAny,
      "seed of the order in which KV pages are handed out; 0 ascending"},
+    {"cuda_graph", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "splits that repeat are recorded once and launched whole"},
+    {"mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "integer dot products with 8-bit activations for few rows"},
+    {"prefill_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "tensor cores for products of many rows"},
+    {"fa_prefill", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "tensor cores for the attention of many rows"},
 };
 
 std::string_view Trim(std::string_view text) {
@@ -40,6 +49,10 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "fuse_rope_store") tuning->fuse_rope_store = value != 0;
   if (name == "attention_stripes") tuning->attention_stripes = value != 0;
   if (name == "residual_activations") tuning->residual_activations = value != 0;
+  if (name == "cuda_graph") tuning->cuda_graph = value != 0;
+  if (name == "mmvq") tuning->mmvq = value != 0;
+  if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
+  if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);
   if (name == "kv_shuffle") tuning->kv_shuffle = static_cast<uint64_t>(value);

@@ -16,6 +16,8 @@ namespace minfer {
 
 // What a change of the lever does to results.
 enum class LeverResult : int32_t { kBitEqual = 0, kTolerance = 1 };
+// Where the lever has an effect.
+enum class LeverDevice : int32_t { kAny = 0, kCpu = 1, kCuda = 2 };
 // Whose options take the lever.
 enum class LeverScope : int32_t { kModel = 0, kContext = 1 };
 
@@ -26,6 +28,7 @@ struct Lever {
   int64_t max_value;
   LeverResult result;
   LeverScope scope;
+  LeverDevice device;
   const char* meaning;
 };
 
@@ -38,6 +41,10 @@ struct Tuning {
   bool reference = false;
   bool attention_stripes = true;
   bool residual_activations = true;
+  bool cuda_graph = true;
+  bool mmvq = true;
+  bool prefill_gemm = true;
+  bool fa_prefill = true;
   int32_t isa = -1;
   uint64_t kv_shuffle = 0;
 };

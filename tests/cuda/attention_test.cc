@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention_prefill/attention_prefill.h"
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/quant/half.h"
 #include "tests/cuda/device_data.h"
@@ -62,7 +63,11 @@ class LongAttention {
     for (int32_t i = 0; i < pages; ++i) table_.push_back((7 * i + 3) % kPages);
   }
 
-  void Check(bool striped) {
+  enum class Way { kRows, kStripes, kTiles };
+
+  void Check(Way way) {
+    const bool striped = way == Way::kStripes;
+    const bool tiles = way == Way::kTiles;
     const TestStream stream;
     const DeviceBytes k = ToDevice(k_), v = ToDevice(v_), q = ToDevice(q_);
     std::vector<int32_t> cells, sequence(static_cast<size_t>(length_), 0), lengths;
@@ -84,7 +89,7 @@ class LongAttention {
     store.rows = length_;
     REQUIRE(kernels::cuda::KvStore(store, stream.get()) == KernelStatus::kOk);
     // The last rows, so that every page counts.
-    const int32_t rows = std::min(length_, 3);
+    const int32_t rows = std::min(length_, tiles ? 150 : 3);
     const int32_t first = length_ - rows;
     const DeviceBytes out(static_cast<size_t>(rows * shape_.n_heads * shape_.dim_v) * 4);
     const DeviceBytes partials(static_cast<size_t>(kernels::cuda::AttentionPartialFloats(
@@ -106,11 +111,13 @@ class LongAttention {
     args.row_sequence = dsequence.as<int32_t>();
     args.row_length = dlengths.as<int32_t>() + first;
     args.partials = striped ? partials.as<float>() : nullptr;
-    REQUIRE(kernels::cuda::Attention(args, stream.get()) == KernelStatus::kOk);
+    REQUIRE((tiles ? kernels::cuda::AttentionPrefill(args, stream.get())
+                   : kernels::cuda::Attention(args, stream.get())) == KernelStatus::kOk);
     REQUIRE(stream.Wait());
     INFO("length " << length_ << " dim " << shape_.dim << " format "
-                   << static_cast<int>(shape_.format) << " striped " << striped);
-    CHECK(NormalisedError(out.ReadFloats(), Wanted(first)) < 2e-6);
+                   << static_cast<int>(shape_.format) << " way " << static_cast<int>(way));
+    // Tiles round queries and weights to halves.
+    CHECK(NormalisedError(out.ReadFloats(), Wanted(first)) < (tiles ? 2e-3 : 2e-6));
     CHECK(out.GuardsHold());
     CHECK(k_pages.GuardsHold());
     CHECK(v_pages.GuardsHold());
@@ -173,13 +180,25 @@ TEST_CASE("CUDA attention: long rows agree with double, striped and not", "[cuda
   if (!CudaIsHere()) return;
   for (const KvFormat format : {KvFormat::kF32, KvFormat::kF16, KvFormat::kQ8_0}) {
     for (const int32_t length : {1, 64, 65, 363, 1900}) {
-      for (const bool striped : {false, true}) {
-        LongAttention({9, 3, 64, 64, format, 0}, length).Check(striped);
-        LongAttention({8, 1, 128, 96, format, 100}, length).Check(striped);
+      for (const auto way : {LongAttention::Way::kRows, LongAttention::Way::kStripes}) {
+        LongAttention({9, 3, 64, 64, format, 0}, length).Check(way);
+        LongAttention({8, 1, 128, 96, format, 100}, length).Check(way);
       }
     }
-    LongAttention({2, 2, 256, 256, format, 0}, 700).Check(true);
-    LongAttention({3, 1, 80, 112, format, 0}, 700).Check(false);
+    LongAttention({2, 2, 256, 256, format, 0}, 700).Check(LongAttention::Way::kStripes);
+    LongAttention({3, 1, 80, 112, format, 0}, 700).Check(LongAttention::Way::kRows);
+  }
+}
+
+TEST_CASE("CUDA attention: tiles of rows agree with double", "[cuda]") {
+  if (!CudaIsHere()) return;
+  for (const KvFormat format : {KvFormat::kF16, KvFormat::kQ8_0}) {
+    for (const int32_t dim : {64, 80, 96, 112, 128}) {
+      for (const int32_t length : {1, 63, 64, 65, 200, 700}) {
+        LongAttention({3, 1, dim, dim, format, length == 200 ? 70 : 0}, length)
+            .Check(LongAttention::Way::kTiles);
+      }
+    }
   }
 }
 

@@ -5,14 +5,17 @@
 // output.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 #include "kernels/cuda/vector/rows.h"
 #include "kernels/cuda/vector/vector.h"
 #include "kernels/quant/activation_blocks.h"
 #include "kernels/quant/dequantize.h"
+#include "kernels/quant/half.h"
 #include "kernels/reference/matmul_reference.h"
 #include "kernels/reference/vector_reference.h"
 #include "tests/cuda/device_data.h"
@@ -110,15 +113,12 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
                                               stream.get()) == KernelStatus::kOk);
           kernels::cuda::MmvqArgs args;
           args.type = type;
-          args.weights = weights.as<void>();
-          args.n = n;
           args.k = k;
           args.activations = rows.as<void>();
           args.m = m;
           args.residual = residual;
-          args.bias = dbias.as<float>();
-          args.out = out.as<float>();
-          args.out_stride = n;
+          args.n_parts = 1;
+          args.parts[0] = {weights.as<void>(), n, dbias.as<float>(), out.as<float>(), n};
           REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
           REQUIRE(stream.Wait());
           INFO(FindElementTraits(type)->name << " k " << k << " m " << m << " residual "
@@ -129,6 +129,62 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
           CHECK(rows.GuardsHold());
         }
       }
+    }
+  }
+}
+
+TEST_CASE("CUDA kernels: parts of one launch have the bits that they have alone", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const ElementType type : {ElementType::kQ4_1, ElementType::kQ4_K}) {
+    const int64_t k = 768;
+    for (const int64_t m : {1, 3, 8}) {
+      const int64_t sizes[] = {21, 9, 21};
+      Random random(static_cast<uint32_t>(m));
+      const DeviceBytes dx = ToDevice(random.Values(static_cast<size_t>(m * k)));
+      const DeviceBytes rows(static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k) * m));
+      REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), m, k, false, rows.as<void>(),
+                                          stream.get()) == KernelStatus::kOk);
+      std::vector<std::unique_ptr<DeviceBytes>> weights, alone, together;
+      kernels::cuda::MmvqArgs args;
+      args.type = type;
+      args.k = k;
+      args.activations = rows.as<void>();
+      args.m = m;
+      args.n_parts = 3;
+      for (size_t i = 0; i < 3; ++i) {
+        const auto bytes = static_cast<size_t>(m * sizes[i]) * sizeof(float);
+        const Matrix matrix = MakeMatrix(type, sizes[i], k, static_cast<uint32_t>(i));
+        weights.push_back(
+            std::make_unique<DeviceBytes>(matrix.packed.data(), matrix.packed.size()));
+        alone.push_back(std::make_unique<DeviceBytes>(bytes));
+        together.push_back(std::make_unique<DeviceBytes>(bytes));
+        args.parts[i] = {weights[i]->as<void>(), sizes[i], nullptr, together[i]->as<float>(),
+                         sizes[i]};
+        kernels::cuda::MmvqArgs one = args;
+        one.n_parts = 1;
+        one.parts[0] = args.parts[i];
+        one.parts[0].out = alone[i]->as<float>();
+        REQUIRE(kernels::cuda::Mmvq(one, stream.get()) == KernelStatus::kOk);
+      }
+      REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      for (size_t i = 0; i < 3; ++i) CHECK(alone[i]->Read() == together[i]->Read());
+      // Gate and up: the elementwise kernel on both gives the same bits.
+      kernels::cuda::ElementwiseArgs act;
+      act.a = alone[0]->as<float>();
+      act.b = alone[2]->as<float>();
+      act.out = alone[2]->as<float>();
+      act.count = m * 21;
+      REQUIRE(kernels::cuda::RunElementwise(kernels::cuda::Elementwise::kSiluMul, act,
+                                            stream.get()) == KernelStatus::kOk);
+      args.gate = kernels::cuda::MmvqGate::kSilu;
+      args.n_parts = 2;
+      args.parts[1] = args.parts[2];
+      REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      CHECK(alone[2]->Read() == together[2]->Read());
+      CHECK(together[2]->GuardsHold());
     }
   }
 }
@@ -166,6 +222,41 @@ TEST_CASE("CUDA kernels: float products of few and of many rows agree with doubl
       const std::vector<double> exact(x.begin(), x.end());
       CHECK(NormalisedError(out.ReadFloats(), Product(matrix, exact, m, n, k, bias)) < 1e-6);
       CHECK(out.GuardsHold());
+    }
+  }
+}
+
+TEST_CASE("CUDA kernels: tensor products agree with those of halves", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  const auto half = [](float v) { return kernels::HalfToFloat(kernels::FloatToHalf(v)); };
+  for (const ElementType type : kFastTypes) {
+    if (!kernels::cuda::HasTensorGemm(type)) continue;
+    const int64_t block = FindElementTraits(type)->block_elements;
+    for (const int64_t m : {9, 64, 129, 300}) {
+      const int64_t n = m == 64 ? 131 : 67;
+      const int64_t k = (m == 300 ? 7 : 3) * block;
+      Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(m));
+      for (float& w : matrix.values) w = half(w);
+      Random random(static_cast<uint32_t>(m));
+      const std::vector<float> x = random.Values(static_cast<size_t>(m * k));
+      const std::vector<float> bias = random.Values(static_cast<size_t>(n));
+      const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x), dbias = ToDevice(bias);
+      const DeviceBytes halves(x.size() * 2);
+      const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+      REQUIRE(kernels::cuda::RowsToHalf(dx.as<float>(), m, k, halves.as<void>(), stream.get()) ==
+              KernelStatus::kOk);
+      kernels::cuda::TensorGemmArgs args{
+          type, weights.as<void>(), n, k, halves.as<void>(), m, dbias.as<float>(), out.as<float>(),
+          n};
+      REQUIRE(kernels::cuda::TensorGemm(args, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      INFO(FindElementTraits(type)->name << " m " << m);
+      std::vector<double> rounded;
+      for (const float v : x) rounded.push_back(static_cast<double>(half(v)));
+      CHECK(NormalisedError(out.ReadFloats(), Product(matrix, rounded, m, n, k, bias)) < 5e-6);
+      CHECK(out.GuardsHold());
+      CHECK(halves.GuardsHold());
     }
   }
 }
@@ -213,13 +304,11 @@ TEST_CASE("CUDA kernels: a value that is no number makes its row's products NaN"
           KernelStatus::kOk);
   kernels::cuda::MmvqArgs args;
   args.type = ElementType::kQ4_1;
-  args.weights = weights.as<void>();
-  args.n = 5;
   args.k = k;
   args.activations = rows.as<void>();
   args.m = 2;
-  args.out = out.as<float>();
-  args.out_stride = 5;
+  args.n_parts = 1;
+  args.parts[0] = {weights.as<void>(), 5, nullptr, out.as<float>(), 5};
   REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
   REQUIRE(stream.Wait());
   const std::vector<float> got = out.ReadFloats();

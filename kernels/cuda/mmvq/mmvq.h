@@ -31,17 +31,30 @@ int64_t QuantizedRowBytes(int64_t k);
 KernelStatus QuantizeRows(const float* x, int64_t m, int64_t k, bool residual, void* out,
                           cudaStream_t stream);
 
-struct MmvqArgs {
-  ElementType type = ElementType::kQ8_0;
+inline constexpr int kMmvqMaxParts = 3;
+
+// One matrix and where its product goes.
+struct MmvqPart {
   const void* weights = nullptr;  // n rows in the layout of row_layout.h
   int64_t n = 0;
+  const float* bias = nullptr;  // n values added to each row, or nullptr
+  float* out = nullptr;
+  int64_t out_stride = 0;
+};
+
+// With a gate there are two parts of the same n, gate and up, and the result, in the place of the
+// second, is act(gate) * up. Each part has the bits that it has alone.
+enum class MmvqGate : int32_t { kNone, kSilu, kGelu };
+
+struct MmvqArgs {
+  ElementType type = ElementType::kQ8_0;  // of all parts
   int64_t k = 0;
   const void* activations = nullptr;  // rows of QuantizedRowBytes(k)
   int64_t m = 0;                      // rows of the result, 1 .. kMmvqMaxRows
   bool residual = false;              // two rows of activations a row of the result
-  const float* bias = nullptr;        // n values added to each row, or nullptr
-  float* out = nullptr;
-  int64_t out_stride = 0;
+  MmvqGate gate = MmvqGate::kNone;
+  int n_parts = 0;
+  MmvqPart parts[kMmvqMaxParts];
 };
 
 KernelStatus Mmvq(const MmvqArgs& args, cudaStream_t stream);

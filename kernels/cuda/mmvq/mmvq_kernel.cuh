@@ -41,29 +41,29 @@ template <ElementType type>
 struct Unit;
 
 struct MmvqKernelArgs {
-  const uint8_t* weights;
-  int64_t n;
+  MmvqPart parts[kMmvqMaxParts];
+  unsigned first_block[kMmvqMaxParts];  // of each part; without a gate
+  int n_parts;
+  MmvqGate gate;
   int64_t k;
   int64_t weight_row_bytes;
   const uint8_t* activations;
   int64_t activation_row_bytes;
   int rows;  // of activations
   bool residual;
-  const float* bias;
-  float* out;
-  int64_t out_stride;
 };
 
+// Sums of row `row` with all rows of activations; complete in every lane.
 template <ElementType type, int kRows>
-__global__ void __launch_bounds__(kMmvqThreads) MmvqKernel(MmvqKernelArgs args) {
+__device__ __forceinline__ void MmvqRow(const MmvqKernelArgs& args, const uint8_t* row,
+                                        float* sums) {
   const int lane = threadIdx.x % kWarp;
-  const int64_t r = static_cast<int64_t>(blockIdx.x) * kMmvqWarps + threadIdx.x / kWarp;
-  if (r >= args.n) return;
-  const uint8_t* row = args.weights + r * args.weight_row_bytes;
-  float sums[kRows];
 #pragma unroll
   for (int m = 0; m < kRows; ++m) sums[m] = 0.0f;
   const int units = static_cast<int>(args.k / 32);
+  // Several units in flight where their sums are few.
+  constexpr int kUnroll = kRows <= 2 ? 4 : 1;
+#pragma unroll kUnroll
   for (int u = lane; u < units; u += kWarp) {
     Unit<type> unit;
     unit.Load(row, args.k, u);
@@ -77,53 +77,104 @@ __global__ void __launch_bounds__(kMmvqThreads) MmvqKernel(MmvqKernelArgs args) 
   }
 #pragma unroll
   for (int m = 0; m < kRows; ++m) sums[m] = WarpSum(sums[m]);
+}
+
+template <ElementType type, int kRows>
+__global__ void __launch_bounds__(kMmvqThreads)
+    MmvqKernel(const __grid_constant__ MmvqKernelArgs args) {
+  const int lane = threadIdx.x % kWarp;
+  int p = 0;
+  while (p + 1 < args.n_parts && blockIdx.x >= args.first_block[p + 1]) ++p;
+  const MmvqPart& part = args.parts[p];
+  const int64_t r =
+      static_cast<int64_t>(blockIdx.x - args.first_block[p]) * kMmvqWarps + threadIdx.x / kWarp;
+  if (r >= part.n) return;
+  float sums[kRows];
+  MmvqRow<type, kRows>(args, static_cast<const uint8_t*>(part.weights) + r * args.weight_row_bytes,
+                       sums);
   if (lane != 0) return;
-  const float bias = args.bias == nullptr ? 0.0f : args.bias[r];
   const int step = args.residual ? 2 : 1;
 #pragma unroll
   for (int m = 0; m < kRows; ++m) {
     if (m >= args.rows || m % step != 0) continue;
     float value = sums[m];
     if (args.residual && m + 1 < kRows) value += sums[m + 1];
-    if (args.bias != nullptr) value += bias;
-    args.out[m / step * args.out_stride + r] = value;
+    if (part.bias != nullptr) value += part.bias[r];
+    part.out[m / step * part.out_stride + r] = value;
   }
 }
 
-template <ElementType type>
-KernelStatus LaunchMmvq(const MmvqKernelArgs& args, cudaStream_t stream) {
-  const int64_t grid = CeilDiv(args.n, kMmvqWarps);
-  if (grid > kMaxGridX) return KernelStatus::kBadShape;
-  const LaunchShape shape{dim3(static_cast<unsigned>(grid)), dim3(kMmvqThreads)};
-  if (args.rows == 1) return Launch(MmvqKernel<type, 1>, shape, stream, args);
-  if (args.rows == 2) return Launch(MmvqKernel<type, 2>, shape, stream, args);
-  if (args.rows <= 4) return Launch(MmvqKernel<type, 4>, shape, stream, args);
-  return Launch(MmvqKernel<type, 8>, shape, stream, args);
+// A warp takes a row of the gate and the same row of up.
+template <ElementType type, int kRows>
+__global__ void __launch_bounds__(kMmvqThreads)
+    MmvqGatedKernel(const __grid_constant__ MmvqKernelArgs args) {
+  const int64_t r = static_cast<int64_t>(blockIdx.x) * kMmvqWarps + threadIdx.x / kWarp;
+  const MmvqPart& up = args.parts[1];
+  if (r >= up.n) return;
+  const int64_t at = r * args.weight_row_bytes;
+  float gates[kRows];
+  float sums[kRows];
+  MmvqRow<type, kRows>(args, static_cast<const uint8_t*>(args.parts[0].weights) + at, gates);
+  MmvqRow<type, kRows>(args, static_cast<const uint8_t*>(up.weights) + at, sums);
+  if (threadIdx.x % kWarp != 0) return;
+#pragma unroll
+  for (int m = 0; m < kRows; ++m) {
+    if (m >= args.rows) continue;
+    const float act = args.gate == MmvqGate::kSilu ? Silu(gates[m]) : GeluTanh(gates[m]);
+    up.out[m * up.out_stride + r] = act * sums[m];
+  }
 }
 
-// In parts of at most eight rows of activations.
+template <ElementType type, int kRows>
+KernelStatus LaunchMmvqRows(MmvqKernelArgs* args, cudaStream_t stream) {
+  const bool gated = args->gate != MmvqGate::kNone;
+  int64_t grid = 0;
+  for (int p = 0; p < args->n_parts; ++p) {
+    if (gated && p == 1) break;
+    args->first_block[p] = static_cast<unsigned>(grid);
+    grid += CeilDiv(args->parts[p].n, kMmvqWarps);
+  }
+  if (grid > kMaxGridX) return KernelStatus::kBadShape;
+  if (grid == 0) return KernelStatus::kOk;
+  const LaunchShape shape{dim3(static_cast<unsigned>(grid)), dim3(kMmvqThreads)};
+  return gated ? Launch(MmvqGatedKernel<type, kRows>, shape, stream, *args)
+               : Launch(MmvqKernel<type, kRows>, shape, stream, *args);
+}
+
+template <ElementType type>
+KernelStatus LaunchMmvq(MmvqKernelArgs* args, cudaStream_t stream) {
+  if (args->rows == 1) return LaunchMmvqRows<type, 1>(args, stream);
+  if (args->rows == 2) return LaunchMmvqRows<type, 2>(args, stream);
+  if (args->rows <= 4) return LaunchMmvqRows<type, 4>(args, stream);
+  return LaunchMmvqRows<type, 8>(args, stream);
+}
+
+// In groups of at most eight rows of activations.
 template <ElementType type>
 KernelStatus RunMmvq(const MmvqArgs& args, int64_t weight_row_bytes, int64_t block,
                      cudaStream_t stream) {
   if (args.k % block != 0) return KernelStatus::kBadShape;
   const int per_row = args.residual ? 2 : 1;
   const int64_t row_bytes = QuantizedRowBytes(args.k);
-  const int64_t part = kMmvqMaxRows / per_row;
-  for (int64_t first = 0; first < args.m; first += part) {
-    MmvqKernelArgs kernel;
-    kernel.weights = static_cast<const uint8_t*>(args.weights);
-    kernel.n = args.n;
+  const int64_t group = kMmvqMaxRows / per_row;
+  for (int64_t first = 0; first < args.m; first += group) {
+    MmvqKernelArgs kernel = {};
+    kernel.n_parts = args.n_parts;
+    kernel.gate = args.gate;
     kernel.k = args.k;
     kernel.weight_row_bytes = weight_row_bytes;
     kernel.activations =
         static_cast<const uint8_t*>(args.activations) + first * per_row * row_bytes;
     kernel.activation_row_bytes = row_bytes;
-    kernel.rows = static_cast<int>(std::min(part, args.m - first)) * per_row;
+    kernel.rows = static_cast<int>(std::min(group, args.m - first)) * per_row;
     kernel.residual = args.residual;
-    kernel.bias = args.bias;
-    kernel.out = args.out + first * args.out_stride;
-    kernel.out_stride = args.out_stride;
-    const KernelStatus status = LaunchMmvq<type>(kernel, stream);
+    for (int p = 0; p < args.n_parts; ++p) {
+      kernel.parts[p] = args.parts[p];
+      if (kernel.parts[p].out != nullptr) {
+        kernel.parts[p].out += first * kernel.parts[p].out_stride;
+      }
+    }
+    const KernelStatus status = LaunchMmvq<type>(&kernel, stream);
     if (status != KernelStatus::kOk) return status;
   }
   return KernelStatus::kOk;

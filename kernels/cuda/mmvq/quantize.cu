@@ -81,10 +81,18 @@ KernelStatus Mmvq32(const MmvqArgs& args, cudaStream_t stream);
 KernelStatus Mmvq256(const MmvqArgs& args, cudaStream_t stream);
 
 KernelStatus Mmvq(const MmvqArgs& args, cudaStream_t stream) {
-  if (args.m < 0 || args.n < 0 || args.k < 0 || args.m > kMmvqMaxRows) {
+  if (args.m < 0 || args.k < 0 || args.m > kMmvqMaxRows || args.n_parts < 0 ||
+      args.n_parts > kMmvqMaxParts) {
     return KernelStatus::kBadShape;
   }
-  if (args.m == 0 || args.n == 0) return KernelStatus::kOk;
+  const bool gated = args.gate != MmvqGate::kNone;
+  if (gated && (args.n_parts != 2 || args.parts[0].n != args.parts[1].n || args.residual)) {
+    return KernelStatus::kBadShape;
+  }
+  for (int i = 0; i < args.n_parts; ++i) {
+    if (args.parts[i].n < 0) return KernelStatus::kBadShape;
+  }
+  if (args.m == 0) return KernelStatus::kOk;
   switch (args.type) {
     case ElementType::kQ4_K:
     case ElementType::kQ5_K:

@@ -25,6 +25,10 @@ __device__ __forceinline__ float Element(float a, float b, float factor) {
       return a * factor;
     case Elementwise::kSoftcap:
       return factor * tanhf(a / factor);
+    case Elementwise::kSilu:
+      return Silu(a);
+    case Elementwise::kGelu:
+      return GeluTanh(a);
     case Elementwise::kSiluMul:
       return Silu(a) * b;
     case Elementwise::kGeluMul:
@@ -34,7 +38,8 @@ __device__ __forceinline__ float Element(float a, float b, float factor) {
 }
 
 template <Elementwise op>
-inline constexpr bool kIsBinary = op != Elementwise::kScale&& op != Elementwise::kSoftcap;
+inline constexpr bool kIsBinary = op != Elementwise::kScale&& op != Elementwise::kSoftcap&& op !=
+                                  Elementwise::kSilu&& op != Elementwise::kGelu;
 
 template <Elementwise op>
 __global__ void __launch_bounds__(kThreads) ElementwiseKernel(ElementwiseArgs args) {
@@ -58,6 +63,7 @@ KernelStatus LaunchElementwise(const ElementwiseArgs& args, cudaStream_t stream)
 __device__ float BlockSum(float x) {
   __shared__ float parts[kThreads / kWarp];
   const float sum = WarpSum(x);
+  __syncthreads();  // the sum before may still be read
   if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = sum;
   __syncthreads();
   float total = 0.0f;
@@ -76,6 +82,25 @@ __global__ void __launch_bounds__(kThreads)
   const float inverse = 1.0f / sqrtf(mean + eps);
   for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
     to[i] = row[i] * inverse * weight[i];
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    LayerNormKernel(const float* x, const float* weight, const float* bias, float* out,
+                    int64_t width, float eps) {
+  const float* row = x + static_cast<int64_t>(blockIdx.x) * width;
+  float* to = out + static_cast<int64_t>(blockIdx.x) * width;
+  float sum = 0.0f;
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) sum += row[i];
+  const float mean = BlockSum(sum) / static_cast<float>(width);
+  float squares = 0.0f;
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+    squares = fmaf(row[i] - mean, row[i] - mean, squares);
+  }
+  const float inverse = 1.0f / sqrtf(BlockSum(squares) / static_cast<float>(width) + eps);
+  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
+    const float value = (row[i] - mean) * inverse * weight[i];
+    to[i] = bias == nullptr ? value : value + bias[i];
   }
 }
 
@@ -125,6 +150,10 @@ KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStr
       return LaunchElementwise<Elementwise::kScale>(args, stream);
     case Elementwise::kSoftcap:
       return LaunchElementwise<Elementwise::kSoftcap>(args, stream);
+    case Elementwise::kSilu:
+      return LaunchElementwise<Elementwise::kSilu>(args, stream);
+    case Elementwise::kGelu:
+      return LaunchElementwise<Elementwise::kGelu>(args, stream);
     case Elementwise::kSiluMul:
       return LaunchElementwise<Elementwise::kSiluMul>(args, stream);
     case Elementwise::kGeluMul:
@@ -139,6 +168,14 @@ KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t ro
   if (rows == 0) return KernelStatus::kOk;
   return Launch(RmsNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))}, stream,
                 x, weight, out, width, eps);
+}
+
+KernelStatus LayerNorm(const float* x, const float* weight, const float* bias, float* out,
+                       int64_t rows, int64_t width, float eps, cudaStream_t stream) {
+  if (rows < 0 || width <= 0 || rows > kMaxGridX) return KernelStatus::kBadShape;
+  if (rows == 0) return KernelStatus::kOk;
+  return Launch(LayerNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))},
+                stream, x, weight, bias, out, width, eps);
 }
 
 KernelStatus RopeTable(const RopeAngles& angles, const int32_t* positions, int64_t rows, float* out,

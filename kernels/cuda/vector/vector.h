@@ -18,6 +18,8 @@ enum class Elementwise : int32_t {
   kAddBias,  // a + b, b one row
   kScale,    // a * factor
   kSoftcap,  // factor * tanh(a / factor)
+  kSilu,     // silu(a)
+  kGelu,     // gelu(a)
   kSiluMul,  // silu(a) * b
   kGeluMul,  // gelu(a) * b
 };
@@ -36,6 +38,10 @@ KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStr
 // Each row of `width` values: x / sqrt(mean(x^2) + eps) * weight.
 KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t rows, int64_t width,
                      float eps, cudaStream_t stream);
+
+// Each row: (x - mean) / sqrt(variance + eps) * weight + bias; bias may be nullptr.
+KernelStatus LayerNorm(const float* x, const float* weight, const float* bias, float* out,
+                       int64_t rows, int64_t width, float eps, cudaStream_t stream);
 
 inline constexpr int kMaxRopePairs = 256;
 

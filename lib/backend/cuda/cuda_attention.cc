@@ -7,9 +7,16 @@
 #include "backend/cuda/cuda_backend.h"
 #include "base/str_cat.h"
 #include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention_prefill/attention_prefill.h"
 #include "kernels/cuda/kv/kv_store.h"
 
 namespace minfer {
+namespace {
+
+// Prompts of fewer rows leave most of a tile empty.
+constexpr int64_t kTiledRows = 16;
+
+}  // namespace
 
 StatusOr<kernels::cuda::KvSide> CudaBackend::Side(const NodeCall& call, bool key) const {
   if (call.kv == nullptr) return NodeError(call, "the layer has no KV store");
@@ -39,6 +46,11 @@ Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
     args.rope_dim = a.rope_dim;
     args.neox = a.rope_style == RopeStyle::kNeox;
   }
+  KernelReport row;
+  row.detail = StrCat("head ", a.head_dim);
+  row.kernel = rotates ? "rotate and store" : "store";
+  row.reason = rotates ? "rotation of K fused" : "rotation of K not fused";
+  CountReport(call, a.head_dim, 0, std::move(row));
   return FromKernel(call, kernels::cuda::KvStore(args, stream_->get()));
 }
 
@@ -90,7 +102,15 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   args.row_length += decode;
   args.rows = rows - decode;
   args.partials = nullptr;
-  report(1, "rows one by one", "prefill rows");
+  const bool tiles =
+      options_.fa_prefill && !options_.reference && runtime_->tier().async_copy &&
+      args.rows >= kTiledRows &&
+      kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim);
+  if (tiles) {
+    report(2, "f16 tensor cores, tiles of 64 rows", "prefill rows");
+    return FromKernel(call, kernels::cuda::AttentionPrefill(args, stream_->get()));
+  }
+  report(1, "rows one by one", args.rows < kTiledRows ? "few prefill rows" : "head or KV type");
   return FromKernel(call, kernels::cuda::Attention(args, stream_->get()));
 }
 

@@ -12,6 +12,37 @@
 #include "kernels/cuda/common/row_layout.h"
 
 namespace minfer {
+namespace {
+
+// What Dispatch knows; an operation that comes later is refused until it has a kernel.
+bool HasKernel(OpKind op) {
+  switch (op) {
+    case OpKind::kGetRows:
+    case OpKind::kSelectRows:
+    case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
+    case OpKind::kMatMul:
+    case OpKind::kMatMulGroup:
+    case OpKind::kGatedMatMul:
+    case OpKind::kAddBias:
+    case OpKind::kAdd:
+    case OpKind::kMul:
+    case OpKind::kScale:
+    case OpKind::kSoftcap:
+    case OpKind::kAct:
+    case OpKind::kGatedAct:
+    case OpKind::kRopeTable:
+    case OpKind::kRope:
+    case OpKind::kKvStore:
+    case OpKind::kRopeKvStore:
+    case OpKind::kAttention:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 CudaBackend::CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options)
     : runtime_(std::move(runtime)), options_(options) {}
@@ -74,15 +105,14 @@ Status CudaBackend::CheckUsable(const char* what) {
 
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   const OpAttributes& a = node.attributes;
-  if (node.op == OpKind::kLayerNorm || node.op == OpKind::kAct) {
-    return {false, StrCat("no kernel for ", OpName(node.op))};
-  }
+  if (!HasKernel(node.op)) return {false, StrCat("no kernel for ", OpName(node.op))};
   for (size_t i = 0; i < node.weights.size(); ++i) {
     if (node.weights[i] == kNoId) continue;
     const WeightInfo& info = graph.weight(node.weights[i]);
     const ElementTraits* traits = FindElementTraits(info.type);
     const char* type = traits == nullptr ? "?" : traits->name;
-    const bool vector = node.op == OpKind::kRmsNorm || node.op == OpKind::kAddBias ||
+    const bool vector = node.op == OpKind::kRmsNorm || node.op == OpKind::kLayerNorm ||
+                        node.op == OpKind::kAddBias ||
                         (node.op == OpKind::kMatMulGroup && i >= node.weights.size() / 2);
     if (vector && info.type != ElementType::kF32) {
       return {false, StrCat("'", info.name, "' is ", type, ", its kernel reads F32")};
@@ -113,7 +143,9 @@ bool CudaBackend::CanRunInPlace(const Graph&, const Node& node, int input) const
     case OpKind::kAddBias:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kRmsNorm:
+    case OpKind::kLayerNorm:
     case OpKind::kRope:
       return input == 0;
     default:
@@ -239,6 +271,21 @@ void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t varia
   row.calls = 1;
   report_.push_back(std::move(row));
   report_keys_.push_back(key);
+}
+
+// One row more: how splits are launched.
+std::vector<KernelReport> CudaBackend::kernel_report() const {
+  std::vector<KernelReport> rows = report_;
+  const bool graphs = options_.cuda_graph && graphs_enabled_;
+  KernelReport row;
+  row.op = "split";
+  row.kernel = graphs ? "graphs, replayed from the fourth run on" : "kernels launched one by one";
+  row.reason = graphs                ? "runs repeat"
+               : options_.cuda_graph ? "recording was refused"
+                                     : "tuning cuda_graph=0";
+  row.calls = statistics_.steps_replayed;
+  rows.push_back(std::move(row));
+  return rows;
 }
 
 Status CudaBackend::Synchronize() {

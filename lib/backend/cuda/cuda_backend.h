@@ -17,6 +17,7 @@
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/vector/vector.h"
 
 namespace minfer {
@@ -61,7 +62,7 @@ class CudaBackend final : public Backend {
   }
 
   BackendStatistics statistics() const override { return statistics_; }
-  std::vector<KernelReport> kernel_report() const override { return report_; }
+  std::vector<KernelReport> kernel_report() const override;
 
  private:
   struct SplitKey {
@@ -130,6 +131,7 @@ class CudaBackend final : public Backend {
   Status ExecuteGetRows(const NodeCall& call);
   Status ExecuteSelectRows(const NodeCall& call);
   Status ExecuteRmsNorm(const NodeCall& call);
+  Status ExecuteLayerNorm(const NodeCall& call);
   Status ExecuteElementwise(const NodeCall& call);
   Status ExecuteRopeTable(const NodeCall& call);
   Status ExecuteRope(const NodeCall& call);
@@ -138,8 +140,12 @@ class CudaBackend final : public Backend {
   Status ExecuteMatMul(const NodeCall& call);
   Status ExecuteMatMulGroup(const NodeCall& call);
   Status ExecuteGatedMatMul(const NodeCall& call);
-  Status RunProducts(const NodeCall& call, absl::Span<const Product> products, bool residual);
-  Status RunMany(const NodeCall& call, const Product& product, const float* x, int64_t m);
+  Status RunProducts(const NodeCall& call, absl::Span<const Product> products, bool residual,
+                     kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
+  Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
+  Status RunTensor(const NodeCall& call, const Product& product, const void* halves, int64_t m);
+  bool UsesMmvq(ElementType type) const;
+  bool UsesTensorCores(ElementType type) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
   void ReportMatMul(const NodeCall& call, const WeightInfo& info, int64_t m, bool residual);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Matrix products. The ladder: few rows and a type with an integer dot product go to MMVQ, few rows
-// of other types to the float product, more rows to the tiled product. The choice depends on the
-// node's shape and type alone, so fused and unfused graphs make the same one.
+// of other types to the float product; more rows and a quantised type to the tensor cores, where
+// there are any, and others to tiles in f32. The choice depends on the node's shape and type alone,
+// so fused and unfused graphs make the same one.
 #include <algorithm>
 
 #include "backend/cuda/cuda_backend.h"
@@ -11,6 +12,7 @@
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 
 namespace minfer {
 namespace {
@@ -22,9 +24,13 @@ using kernels::cuda::QuantizedRowBytes;
 
 uint64_t Align256(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-uint64_t QuantizedBytes(int64_t m, int64_t k, bool residual) {
-  return Align256(static_cast<uint64_t>(std::min<int64_t>(m, kMmvqMaxRows) * QuantizedRowBytes(k) *
-                                        (residual ? 2 : 1)));
+// Scratch for the activations of a node, as MMVQ or as the tensor cores take them. It grows with
+// the rows, so that the largest graph's covers every other.
+uint64_t ActivationBytes(int64_t m, int64_t k, bool residual) {
+  const int64_t quantized =
+      std::min<int64_t>(m, kMmvqMaxRows) * QuantizedRowBytes(k) * (residual ? 2 : 1);
+  const int64_t halves = m > kMmvqMaxRows ? 2 * m * k : 0;
+  return Align256(static_cast<uint64_t>(std::max(quantized, halves)));
 }
 
 const Node* FirstReader(const Graph& graph, ValueId value) {
@@ -40,7 +46,7 @@ const Node* FirstReader(const Graph& graph, ValueId value) {
 // products that no pass takes into a group.
 bool CudaBackend::UsesResidual(const Graph& graph, const Node& node) const {
   const WeightInfo& info = graph.weight(node.weights[0]);
-  if (!options_.residual_activations || options_.reference || !HasMmvq(info.type)) return false;
+  if (!options_.residual_activations || !UsesMmvq(info.type)) return false;
   const Node* reader = FirstReader(graph, node.outputs[0]);
   if (reader == nullptr) return graph.value(node.outputs[0]).is_output;
   return info.ne0 > info.ne1 && reader->op == OpKind::kAdd;
@@ -49,7 +55,7 @@ bool CudaBackend::UsesResidual(const Graph& graph, const Node& node) const {
 uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const {
   const ValueShape& x = graph.value(node.inputs[0]).shape;
   const bool residual = node.op == OpKind::kMatMul && UsesResidual(graph, node);
-  uint64_t bytes = QuantizedBytes(x.rows, x.cols, residual);
+  uint64_t bytes = ActivationBytes(x.rows, x.cols, residual);
   if (node.op == OpKind::kGatedMatMul) {
     bytes += Align256(graph.value(node.outputs[0]).bytes());
   }
@@ -59,24 +65,51 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
 void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info, int64_t m,
                                bool residual) {
   const bool few = m <= kMmvqMaxRows;
-  const bool integer = few && HasMmvq(info.type) && !options_.reference;
+  const bool integer = few && UsesMmvq(info.type);
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
   row.detail = StrCat(type, " k=", info.ne0, few ? ", 1 to 8 rows" : ", more than 8 rows");
   row.kernel = integer ? StrCat("mmvq dp4a", residual ? ", residual activations" : "")
                : few   ? "decode, then float dot"
-                       : "f32 tiles, decoded on the way";
-  row.reason = integer              ? "few rows"
-               : options_.reference ? "tuning reference=1"
-               : few                ? StrCat("no integer dot for ", type)
-                                    : "many rows";
+               : UsesTensorCores(info.type) ? "f16 tensor cores, decoded on the way"
+                                            : "f32 tiles, decoded on the way";
+  row.reason = integer                      ? "few rows"
+               : options_.reference         ? "tuning reference=1"
+               : few && !HasMmvq(info.type) ? StrCat("no integer dot for ", type)
+               : few                        ? "tuning mmvq=0"
+               : !options_.prefill_gemm     ? "tuning prefill_gemm=0"
+                                            : "many rows";
   const int32_t variant = static_cast<int32_t>(info.type) * 4 + (few ? 2 : 0) + (residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
-// More rows than MMVQ takes, or activations that stay floats.
-Status CudaBackend::RunMany(const NodeCall& call, const Product& product, const float* x,
-                            int64_t m) {
+bool CudaBackend::UsesMmvq(ElementType type) const {
+  return options_.mmvq && !options_.reference && HasMmvq(type);
+}
+
+bool CudaBackend::UsesTensorCores(ElementType type) const {
+  return options_.prefill_gemm && !options_.reference && runtime_->tier().async_copy &&
+         kernels::cuda::HasTensorGemm(type);
+}
+
+Status CudaBackend::RunTensor(const NodeCall& call, const Product& product, const void* halves,
+                              int64_t m) {
+  kernels::cuda::TensorGemmArgs args;
+  args.type = product.info->type;
+  args.weights = product.weights;
+  args.n = product.info->ne1;
+  args.k = product.info->ne0;
+  args.x = halves;
+  args.m = m;
+  args.bias = product.bias;
+  args.out = product.out;
+  args.out_stride = product.info->ne1;
+  return FromKernel(call, kernels::cuda::TensorGemm(args, stream_->get()));
+}
+
+// Activations that stay f32.
+Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const float* x,
+                             int64_t m) {
   if (m <= kMatvecMaxRows) {
     kernels::cuda::MatvecArgs args;
     args.type = product.info->type;
@@ -104,40 +137,57 @@ Status CudaBackend::RunMany(const NodeCall& call, const Product& product, const 
   return FromKernel(call, kernels::cuda::Gemm(args, stream_->get()));
 }
 
-// The activations are quantised once for all products of the node.
+// The activations are quantised, or rounded to halves, once for all products of the node.
 Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> products,
-                                bool residual) {
+                                bool residual, kernels::cuda::MmvqGate gate) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
-  bool quantized = false;
-  const uint64_t quantized_bytes = QuantizedBytes(shape.rows, shape.cols, residual);
+  bool prepared = false;
+  kernels::cuda::MmvqArgs group;
+  group.m = shape.rows;
+  group.residual = residual;
+  group.gate = gate;
+  const bool few = shape.rows <= kMmvqMaxRows;
+  const uint64_t bytes = ActivationBytes(shape.rows, shape.cols, residual);
   for (const Product& product : products) {
+    const ElementType type = product.info->type;
     ReportMatMul(call, *product.info, shape.rows, residual);
-    if (options_.reference || shape.rows > kMmvqMaxRows || !HasMmvq(product.info->type)) {
-      MF_RETURN_IF_ERROR(RunMany(call, product, x, shape.rows));
+    const bool integer = few && UsesMmvq(type);
+    const bool tensor = !few && UsesTensorCores(type);
+    if (!integer && !tensor) {
+      MF_RETURN_IF_ERROR(RunFloat(call, product, x, shape.rows));
       continue;
     }
-    MF_ASSIGN_OR_RETURN(uint8_t * rows, pool_->Resolve({scratch_, 0, quantized_bytes}));
-    if (!quantized) {
+    MF_ASSIGN_OR_RETURN(uint8_t * rows, pool_->Resolve({scratch_, 0, bytes}));
+    if (tensor) {
+      if (!prepared) {
+        MF_RETURN_IF_ERROR(FromKernel(
+            call, kernels::cuda::RowsToHalf(x, shape.rows, shape.cols, rows, stream_->get())));
+        prepared = true;
+      }
+      MF_RETURN_IF_ERROR(RunTensor(call, product, rows, shape.rows));
+      continue;
+    }
+    if (!prepared) {
       MF_RETURN_IF_ERROR(FromKernel(
           call,
           kernels::cuda::QuantizeRows(x, shape.rows, shape.cols, residual, rows, stream_->get())));
-      quantized = true;
+      prepared = true;
     }
-    kernels::cuda::MmvqArgs args;
-    args.type = product.info->type;
-    args.weights = product.weights;
-    args.n = product.info->ne1;
-    args.k = product.info->ne0;
-    args.activations = rows;
-    args.m = shape.rows;
-    args.residual = residual;
-    args.bias = product.bias;
-    args.out = product.out;
-    args.out_stride = product.info->ne1;
-    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(args, stream_->get())));
+    // Neighbours of the same type share the launch.
+    if (group.n_parts > 0 &&
+        (group.type != type || group.n_parts == kernels::cuda::kMmvqMaxParts)) {
+      MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, stream_->get())));
+      group.n_parts = 0;
+    }
+    group.type = type;
+    group.k = product.info->ne0;
+    group.activations = rows;
+    group.parts[group.n_parts++] = {product.weights, product.info->ne1, product.bias, product.out,
+                                    product.info->ne1};
   }
-  return OkStatus();
+  return group.n_parts == 0 ? OkStatus()
+                            : FromKernel(call, kernels::cuda::Mmvq(group, stream_->get()));
 }
 
 Status CudaBackend::ExecuteMatMul(const NodeCall& call) {
@@ -162,7 +212,8 @@ Status CudaBackend::ExecuteMatMulGroup(const NodeCall& call) {
   return RunProducts(call, products, false);
 }
 
-// The gate goes to scratch, up to the output, and the activation combines them there.
+// Few rows: one launch. Otherwise the gate goes to scratch, up to the output, and the activation
+// combines them there.
 Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
   const ValueShape& x = call.graph->value(call.node->inputs[0]).shape;
   const Value& out = call.graph->value(call.node->outputs[0]);
@@ -172,17 +223,22 @@ Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
     MF_ASSIGN_OR_RETURN(products[i].weights, Weight(call, i));
   }
   MF_ASSIGN_OR_RETURN(products[0].out,
-                      Floats({scratch_, QuantizedBytes(x.rows, x.cols, false), out.bytes()}));
+                      Floats({scratch_, ActivationBytes(x.rows, x.cols, false), out.bytes()}));
   MF_ASSIGN_OR_RETURN(products[1].out, Floats(call.outputs[0]));
+  const bool silu = call.node->attributes.activation == Activation::kSilu;
+  const ElementType type = products[0].info->type;
+  if (x.rows <= kMmvqMaxRows && UsesMmvq(type) && type == products[1].info->type) {
+    return RunProducts(call, products, false,
+                       silu ? kernels::cuda::MmvqGate::kSilu : kernels::cuda::MmvqGate::kGelu);
+  }
   MF_RETURN_IF_ERROR(RunProducts(call, products, false));
   kernels::cuda::ElementwiseArgs args;
   args.a = products[0].out;
   args.b = products[1].out;
   args.out = products[1].out;
   args.count = out.shape.elements();
-  const auto op = call.node->attributes.activation == Activation::kSilu
-                      ? kernels::cuda::Elementwise::kSiluMul
-                      : kernels::cuda::Elementwise::kGeluMul;
+  const auto op =
+      silu ? kernels::cuda::Elementwise::kSiluMul : kernels::cuda::Elementwise::kGeluMul;
   return FromKernel(call, kernels::cuda::RunElementwise(op, args, stream_->get()));
 }
 

@@ -49,7 +49,7 @@ void CudaBackend::AbortWindow() {
 }
 
 bool CudaBackend::WantsWindow(const SplitKey& key) {
-  if (!graphs_enabled_ || key.uid == 0) return false;
+  if (!options_.cuda_graph || !graphs_enabled_ || key.uid == 0) return false;
   auto runs = std::find_if(runs_.begin(), runs_.end(),
                            [&](const Runs& candidate) { return candidate.key == key; });
   if (runs == runs_.end()) runs = runs_.insert(runs_.end(), Runs{key, pool_->generation(), 0});
@@ -170,6 +170,8 @@ Status CudaBackend::Dispatch(const NodeCall& call) {
       return ExecuteSelectRows(call);
     case OpKind::kRmsNorm:
       return ExecuteRmsNorm(call);
+    case OpKind::kLayerNorm:
+      return ExecuteLayerNorm(call);
     case OpKind::kMatMul:
       return ExecuteMatMul(call);
     case OpKind::kMatMulGroup:
@@ -181,6 +183,7 @@ Status CudaBackend::Dispatch(const NodeCall& call) {
     case OpKind::kMul:
     case OpKind::kScale:
     case OpKind::kSoftcap:
+    case OpKind::kAct:
     case OpKind::kGatedAct:
       return ExecuteElementwise(call);
     case OpKind::kRopeTable:

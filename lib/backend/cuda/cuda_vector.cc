@@ -22,6 +22,9 @@ Elementwise ElementwiseOf(const Node& node) {
       return Elementwise::kScale;
     case OpKind::kSoftcap:
       return Elementwise::kSoftcap;
+    case OpKind::kAct:
+      return node.attributes.activation == Activation::kSilu ? Elementwise::kSilu
+                                                             : Elementwise::kGelu;
     case OpKind::kGatedAct:
       return node.attributes.activation == Activation::kSilu ? Elementwise::kSiluMul
                                                              : Elementwise::kGeluMul;
@@ -77,6 +80,21 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
   return FromKernel(
       call, kernels::cuda::RmsNorm(x, static_cast<const float*>(weight), out,
                                    shape.rows * a.n_heads, a.head_dim, a.eps, stream_->get()));
+}
+
+Status CudaBackend::ExecuteLayerNorm(const NodeCall& call) {
+  const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
+  MF_ASSIGN_OR_RETURN(const void* weight, Weight(call, 0));
+  const void* bias = nullptr;
+  if (call.node->weights[1] != kNoId) {
+    MF_ASSIGN_OR_RETURN(bias, Weight(call, 1));
+  }
+  MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
+  MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
+  return FromKernel(
+      call, kernels::cuda::LayerNorm(x, static_cast<const float*>(weight),
+                                     static_cast<const float*>(bias), out, shape.rows, shape.cols,
+                                     call.node->attributes.eps, stream_->get()));
 }
 
 Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
