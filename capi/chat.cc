@@ -44,10 +44,10 @@ Status ReadLimits(const mf_chat_options& options, minfer::TemplateLimits* limits
 Status ReadChatOptions(const mf_chat_options* in, ChatPromptRequest* request) {
   MF_ASSIGN_OR_RETURN(const mf_chat_options options, capi::ReadOptions(in, "mf_chat_options"));
   MF_RETURN_IF_ERROR(
-      capi::CheckReserved(options.reserved, sizeof(options.reserved), "mf_chat_options"));
+      capi::CheckReserved(&options.reserved, sizeof(options.reserved), "mf_chat_options"));
   MF_RETURN_IF_ERROR(
       capi::CheckReserved(&options.reserved_end, sizeof(options.reserved_end), "mf_chat_options"));
-  if (options.no_generation_prompt > 1 || options.has_now > 1) {
+  if (options.no_generation_prompt > 1 || options.has_now > 1 || options.continue_last > 1) {
     return capi::InvalidArgument("mf_chat_options", "a flag is neither 0 nor 1");
   }
   request->template_name = std::string(capi::TextOf(options.template_name));
@@ -55,6 +55,7 @@ Status ReadChatOptions(const mf_chat_options* in, ChatPromptRequest* request) {
   MF_RETURN_IF_ERROR(Copy(options.tools_json, "tools_json", &request->chat.tools_json));
   MF_RETURN_IF_ERROR(Copy(options.variables_json, "variables_json", &request->chat.variables_json));
   request->chat.add_generation_prompt = options.no_generation_prompt == 0;
+  request->chat.continue_last = options.continue_last != 0;
   if (options.has_now != 0) request->options.now = options.now;
   return ReadLimits(options, &request->options.limits);
 }

@@ -6,11 +6,13 @@
 
 namespace chat {
 
-Conversation::Conversation(const mf::Model* model, mf::Session* session, std::string system)
+Conversation::Conversation(const mf::Model* model, mf::Session* session, ConversationSetup setup)
     : model_(model),
       session_(session),
-      has_template_(mf_model_can(model->get(), MF_CAPABILITY_CHAT) != 0) {
-  if (!system.empty()) messages_.push_back({"system", std::move(system)});
+      setup_(std::move(setup)),
+      has_template_(!setup_.template_text.empty() ||
+                    mf_model_can(model->get(), MF_CAPABILITY_CHAT) != 0) {
+  if (!setup_.system.empty()) messages_.push_back({"system", setup_.system});
   n_system_ = messages_.size();
 }
 
@@ -38,26 +40,59 @@ mf::Result<void> Conversation::FeedTokens(const std::vector<mf_token>& tokens) {
       std::vector<mf_token>(tokens.begin() + static_cast<ptrdiff_t>(same), tokens.end()));
 }
 
+void Conversation::Describe(const std::vector<mf::Message>& messages,
+                            std::vector<mf_chat_message>* list, mf_chat_options* options) const {
+  const auto add = [list](std::string_view role, std::string_view content) {
+    mf_chat_message one = MF_CHAT_MESSAGE_INIT;
+    one.role = {role.data(), role.size()};
+    one.content = {content.data(), content.size()};
+    list->push_back(one);
+  };
+  for (const mf::Message& message : messages) add(message.role, message.content);
+  *options = MF_CHAT_OPTIONS_INIT;
+  options->template_text = {setup_.template_text.data(), setup_.template_text.size()};
+  if (setup_.answer_start.empty()) return;
+  add("assistant", setup_.answer_start);
+  options->continue_last = 1;
+}
+
+mf::Result<std::string> Conversation::Prompt(const std::string& question) const {
+  std::vector<mf::Message> messages = messages_;
+  messages.push_back({"user", question});
+  std::vector<mf_chat_message> list;
+  mf_chat_options options;
+  Describe(messages, &list, &options);
+  mf::Error error;
+  std::string text;
+  size_t length = 0;
+  // First with no room, which tells the length; then again.
+  for (int pass = 0; pass < 2; ++pass) {
+    text.resize(length);
+    if (mf_chat_render(model_->get(), list.data(), list.size(), &options,
+                       length > 0 ? text.data() : nullptr, length, &length,
+                       error.out()) != MF_STATUS_OK) {
+      return error;
+    }
+  }
+  return text;
+}
+
 mf::Result<void> Conversation::FeedConversation() {
   if (!has_template_) {
     // Nothing says how this model was trained to converse: its text is simply continued.
-    return session_->feed(messages_.back().content,
+    return session_->feed(messages_.back().content + setup_.answer_start,
                           session_->position() == 0 ? MF_ENCODE_ADD_SPECIAL : 0);
   }
   std::vector<mf_chat_message> messages;
-  for (const mf::Message& message : messages_) {
-    mf_chat_message one = MF_CHAT_MESSAGE_INIT;
-    one.role = {message.role.data(), message.role.size()};
-    one.content = {message.content.data(), message.content.size()};
-    messages.push_back(one);
-  }
+  mf_chat_options options;
+  Describe(messages_, &messages, &options);
   mf::Error error;
   std::vector<mf_token> tokens;
   size_t count = 0;
   // First with no room, which tells the number; then again.
   for (int pass = 0; pass < 2; ++pass) {
     tokens.resize(count);
-    if (mf_chat_encode(model_->get(), messages.data(), messages.size(), nullptr,
+    if (mf_chat_encode(model_->get(), messages.data(), messages.size(), &options,
                        count > 0 ? tokens.data() : nullptr, count, &count,
                        error.out()) != MF_STATUS_OK) {
       return error;
@@ -73,6 +108,8 @@ Answer Conversation::Ask(const std::string& question, const mf_generate_options&
   const mf_session_statistics before = Statistics();
   mf::Result<void> fed = FeedConversation();
   if (fed) {
+    answer.text = setup_.answer_start;
+    if (!answer.text.empty()) sink(answer.text.data(), answer.text.size());
     mf::Result<mf_generate_result> result = session_->generate(
         [&](std::string_view text) {
           answer.text.append(text);
@@ -94,7 +131,7 @@ Answer Conversation::Ask(const std::string& question, const mf_generate_options&
   answer.n_tokens = after.n_generated_tokens - before.n_generated_tokens;
   answer.prompt_seconds = static_cast<double>(after.prompt_time_ns - before.prompt_time_ns) * 1e-9;
   answer.seconds = static_cast<double>(after.generate_time_ns - before.generate_time_ns) * 1e-9;
-  if (answer.text.empty()) {
+  if (answer.text.size() == (fed ? setup_.answer_start.size() : 0)) {
     messages_.pop_back();
   } else {
     messages_.push_back({"assistant", answer.text});

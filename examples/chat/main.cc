@@ -9,9 +9,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "conversation.h"
 #include "terminal.h"
@@ -23,11 +26,14 @@ struct Settings {
   std::string prompt;
   std::string system;
   std::string tuning;
+  std::string template_file;
+  std::string answer_start;
   uint32_t n_ctx = 4096;
   uint32_t n_threads = 0;
   uint32_t max_tokens = 0;
   mf_kv_type kv_type = MF_KV_DEFAULT;
   bool one_shot = false;
+  bool show_prompt = false;
   bool verbose = false;
   bool ignore_end = false;
   mf_sampling sampling;
@@ -50,6 +56,11 @@ void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("-m,--model", settings.model, "The GGUF file")->required();
   app.add_option("-p,--prompt", settings.prompt, "Answer this once and end");
   app.add_option("-s,--system", settings.system, "The system message");
+  app.add_option("--chat-template", settings.template_file,
+                 "A file with a template to use instead of the model's own");
+  app.add_option("--answer-start", settings.answer_start, "What every answer begins with");
+  app.add_flag("--show-prompt", settings.show_prompt,
+               "Write what the model would be given for -p, and end");
   app.add_option("-c,--ctx", settings.n_ctx, "Tokens that the conversation can hold");
   app.add_option("-t,--threads", settings.n_threads, "0 is as many as there are processors");
   app.add_option("-n,--max-tokens", settings.max_tokens, "Tokens of one answer; 0 is no limit");
@@ -135,7 +146,28 @@ int Talk(chat::Terminal& terminal, chat::Conversation& conversation, const Setti
   }
 }
 
+bool ReadFile(const std::string& path, std::string* text) {
+  std::ifstream file(path, std::ios::binary);
+  text->assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  return file.good() || (file.eof() && !text->empty());
+}
+
+int ShowPrompt(chat::Terminal& terminal, const chat::Conversation& conversation,
+               const std::string& question) {
+  const mf::Result<std::string> prompt = conversation.Prompt(question);
+  if (!prompt) return Fail(terminal, prompt.error());
+  terminal.Write(prompt->data(), prompt->size());
+  return 0;
+}
+
 int Run(chat::Terminal& terminal, const Settings& settings) {
+  chat::ConversationSetup setup;
+  setup.system = settings.system;
+  setup.answer_start = settings.answer_start;
+  if (!settings.template_file.empty() && !ReadFile(settings.template_file, &setup.template_text)) {
+    terminal.Note(settings.template_file + ": cannot be read");
+    return 1;
+  }
   mf::Result<mf::Cancel> cancel = mf::Cancel::create();
   if (!cancel) return Fail(terminal, cancel.error());
   chat::StopOnInterrupt(cancel->get());
@@ -164,7 +196,8 @@ int Run(chat::Terminal& terminal, const Settings& settings) {
   const mf::Result<void> sampling = session->set_sampling(settings.sampling);
   if (!sampling) return Fail(terminal, sampling.error());
 
-  chat::Conversation conversation(&*model, &*session, settings.system);
+  chat::Conversation conversation(&*model, &*session, std::move(setup));
+  if (settings.show_prompt) return ShowPrompt(terminal, conversation, settings.prompt);
   if (!settings.one_shot) return Talk(terminal, conversation, settings, *cancel);
   return Turn(terminal, conversation, settings, *cancel, settings.prompt) ? 0 : 1;
 }

@@ -43,7 +43,11 @@ typedef struct mf_chat_options {
   uint8_t no_generation_prompt;
   /** 1: `now` below is given, though it may be 0. */
   uint8_t has_now;
-  uint8_t reserved[2];
+  /** 1: the text ends with the content of the last message, which the model is to go on with: an
+   *  assistant's answer that the host has begun. no_generation_prompt is not looked at then.
+   * Refused as INVALID_ARGUMENT where the template does not write that content as it is. */
+  uint8_t continue_last;
+  uint8_t reserved;
   /** Which template of the file, NUL-terminated ("tool_use"); NULL: the default one. */
   const char* template_name;
   /** A template to use instead of the file's; length 0: none. */
@@ -66,7 +70,7 @@ typedef struct mf_chat_options {
 } mf_chat_options;
 
 #define MF_CHAT_OPTIONS_INIT \
-  { sizeof(mf_chat_options), 0, 0, {0, 0}, NULL, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0 }
+  { sizeof(mf_chat_options), 0, 0, 0, 0, NULL, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Zeroes a struct and sets its struct_size, as MF_CHAT_MESSAGE_INIT does.

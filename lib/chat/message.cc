@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/str_cat.h"
+#include "chat/continuation.h"
 #include "chat/json.h"
 #include "chat/value.h"
 
@@ -98,8 +99,10 @@ StatusOr<chat::Variables> VariablesFromJson(std::string_view json, std::string_v
   return variables;
 }
 
-StatusOr<RenderedText> RenderMessages(const ChatTemplate& chat_template, const ChatRequest& request,
-                                      const RenderOptions& options) {
+namespace {
+
+StatusOr<RenderedText> RenderWhole(const ChatTemplate& chat_template, const ChatRequest& request,
+                                   const RenderOptions& options) {
   chat::Variables variables;
   if (!request.variables_json.empty()) {
     MF_ASSIGN_OR_RETURN(variables, VariablesFromJson(request.variables_json, "variables"));
@@ -124,6 +127,24 @@ StatusOr<RenderedText> RenderMessages(const ChatTemplate& chat_template, const C
   variables.emplace_back("messages", std::move(list));
   variables.emplace_back("add_generation_prompt", Value::Bool(request.add_generation_prompt));
   return chat_template.Render(variables, options);
+}
+
+}  // namespace
+
+StatusOr<RenderedText> RenderMessages(const ChatTemplate& chat_template, const ChatRequest& request,
+                                      const RenderOptions& options) {
+  if (!request.continue_last) return RenderWhole(chat_template, request, options);
+  if (request.messages.empty()) {
+    return Status(StatusCode::kInvalidArgument, Subsystem::kChat,
+                  "there is no last message to continue")
+        .WithName("messages");
+  }
+  const std::string mark = chat::UnusedMark(request);
+  ChatRequest marked = request;
+  marked.messages.back().content += mark;
+  marked.add_generation_prompt = false;
+  MF_ASSIGN_OR_RETURN(const RenderedText whole, RenderWhole(chat_template, marked, options));
+  return chat::CutAtMark(whole, mark);
 }
 
 }  // namespace minfer

@@ -32,6 +32,9 @@ struct ChatRequest {
   std::string bos_token;
   std::string eos_token;
   bool add_generation_prompt = true;
+  // The text ends with the content of the last message, which the answer goes on with. Nothing
+  // asks for a new message then.
+  bool continue_last = false;
 };
 
 StatusOr<RenderedText> RenderMessages(const ChatTemplate& chat_template, const ChatRequest& request,

@@ -222,7 +222,7 @@ TEST_CASE("C interface: an array's stride is its first element's size", "[capi]"
                        &error) == MF_STATUS_INVALID_ARGUMENT);
 }
 
-TEST_CASE("C interface: the two-call form", "[capi]") {
+TEST_CASE("C interface: the two-call form (B10, B14, C24)", "[capi]") {
   mf_error error = {};
   const Model model = LoadModel();
   const std::string text = "hello world";
@@ -248,6 +248,19 @@ TEST_CASE("C interface: the two-call form", "[capi]") {
   CAPI_REQUIRE_OK(
       mf_tokenizer_decode(model.get(), tokens.data(), count, 0, out, sizeof(out), &length, &error));
   CHECK(std::string(out, length) == text);
+  // A piece longer than its buffer: its length, and not a byte of it.
+  for (const mf_token token : tokens) {
+    char one[2] = {'#', '#'};
+    const mf_status status = mf_tokenizer_piece(model.get(), token, 0, one, 1, &length, &error);
+    CHECK(status == (length > 1 ? MF_STATUS_OUT_OF_RANGE : MF_STATUS_OK));
+    CHECK(length <= text.size());
+    CHECK((length <= 1 || one[0] == '#'));
+    CHECK(one[1] == '#');
+  }
+  for (const mf_token token : {-1, static_cast<int>(mf_tokenizer_size(model.get())), INT32_MAX}) {
+    CHECK(mf_tokenizer_piece(model.get(), token, 0, out, 1, &length, &error) ==
+          MF_STATUS_INVALID_ARGUMENT);
+  }
 }
 
 TEST_CASE("C interface: numbers out of their range are refused", "[capi]") {

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -106,6 +107,38 @@ class Programs(unittest.TestCase):
         self.assertIn(b"NOT_FOUND", done.stderr)
         self.assertNotEqual(subprocess.run([CHAT], capture_output=True, check=False).returncode, 0)
 
+    def test_chat_prompts_the_models_of_each_family(self):
+        """Every published template through the program, on a recorded conversation."""
+        folder = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data" / "chat"
+        if not folder.is_dir():
+            self.skipTest(f"{folder} is absent")
+        turns = json.loads((folder / "cases.json").read_text())["system_user"]["messages"]
+        same, shown = 0, 0
+        for path in sorted(folder.glob("*.jinja")):
+            want = json.loads((folder / f"{path.stem}.expected.json").read_text())["system_user"]
+            done = subprocess.run([CHAT, "-m", self.tiny, "--chat-template", path, "--show-prompt",
+                                   "-s", turns[0]["content"], "-p", turns[1]["content"]],
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode == 0, "text" in want, path.stem)
+            if "text" in want:
+                text = want["text"].replace("<|bos|>", "").replace("<|eos|>", "<|end|>")
+                same += done.stdout.decode() == text
+                shown += 1
+        # The others print the date.
+        self.assertGreaterEqual(same, shown - 8)
+        self.assertGreaterEqual(same, 30)
+
+    def test_chat_begins_the_answer(self):
+        template = self.tiny + ".jinja"
+        with open(template, "w", encoding="utf-8") as file:
+            file.write("{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>"
+                       "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}")
+        args = (CHAT, "-m", self.tiny, "--chat-template", template, "-p", "hi", "--answer-start",
+                "It is ")
+        self.assertEqual(self.run_ok(*args, "--show-prompt")[0],
+                         "<user>hi</user><assistant>It is ")
+        self.assertTrue(self.run_ok(*args, "-n", "4")[0].startswith("It is "))
+
     def test_interrupt_stops_the_answer_and_not_the_program(self):
         chat = OnATerminal(CHAT, "-m", self.tiny, "-c", "4096", "--ignore-end")
         chat.wait_for("> ")
@@ -155,6 +188,14 @@ class Programs(unittest.TestCase):
     def test_bench_measures_cancels(self):
         out, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "512", "-n", "64", "--cancel", "-r", "2")
         self.assertEqual(len(re.findall(r"^\| tiny.gguf", out, re.MULTILINE)), 3)
+
+    def test_bench_measures_the_tokenizer(self):
+        rows = json.loads(self.run_ok(BENCH, "-m", self.tiny, "--encode", "20000", "-o", "json")[0])
+        self.assertEqual([row["text"] for row in rows],
+                         ["letter", "space", "digit", "emoji", "words"])
+        self.assertTrue(all(20000 <= row["bytes"] < 20010 and row["tokens"] > 0 for row in rows))
+        out, _ = self.run_ok(BENCH, "-m", self.tiny, "--encode", "1000")
+        self.assertEqual(len(re.findall(r"^\| tiny.gguf", out, re.MULTILINE)), 5)
 
     def test_bench_shows_progress_on_a_terminal(self):
         bench = OnATerminal(BENCH, "-m", self.tiny, "-p", "16", "-n", "8", "-r", "1")

@@ -226,7 +226,7 @@ TEST_CASE("ChatTemplate: refuses templates that are too long", "[chat]") {
   CHECK(status.bytes_available() == 10);
 }
 
-TEST_CASE("ChatTemplate: bounds recursion by the option", "[chat]") {
+TEST_CASE("ChatTemplate: bounds recursion by the option (C23)", "[chat]") {
   RenderOptions options;
   const std::string macro =
       "{% macro f(n) %}{{ n }}{% if n > 1 %}{{ f(n - 1) }}{% endif %}{% endmacro %}";
@@ -293,7 +293,7 @@ std::vector<std::string> DeepTemplates() {
   };
 }
 
-TEST_CASE("ChatTemplate: stays within 64 KiB of stack", "[chat]") {
+TEST_CASE("ChatTemplate: stays within 64 KiB of stack (C23)", "[chat]") {
   StackMeter meter;
   const size_t idle = meter.Run([] {});
   size_t deepest = 0;

@@ -92,5 +92,83 @@ TEST_CASE("ChatTemplate: renders the published templates byte for byte", "[chat]
   CHECK(counts.equal_texts + counts.template_errors + counts.python_errors == counts.cells);
 }
 
+// The recorded conversation as a host hands it over: what messages have beside role and content is
+// JSON, and so are the tools and further variables (enable_thinking).
+ChatRequest RequestOf(const nlohmann::ordered_json& conversation) {
+  ChatRequest request;
+  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : conversation.items()) {
+    if (key == "bos_token") {
+      request.bos_token = value.get<std::string>();
+    } else if (key == "eos_token") {
+      request.eos_token = value.get<std::string>();
+    } else if (key == "add_generation_prompt") {
+      request.add_generation_prompt = value.get<bool>();
+    } else if (key == "tools") {
+      request.tools_json = value.dump();
+    } else if (key != "messages") {
+      variables[key] = value;
+    }
+  }
+  if (!variables.empty()) request.variables_json = variables.dump();
+  for (nlohmann::ordered_json message : conversation.at("messages")) {
+    ChatMessage one;
+    one.role = message.at("role").get<std::string>();
+    message.erase("role");
+    if (message.contains("content") && message["content"].is_string()) {
+      one.content = message["content"].get<std::string>();
+      message.erase("content");
+    }
+    if (!message.empty()) one.fields_json = message.dump();
+    request.messages.push_back(one);
+  }
+  return request;
+}
+
+StatusOr<RenderedText> RenderRequest(const std::string& source, const ChatRequest& request) {
+  MF_ASSIGN_OR_RETURN(const ChatTemplate parsed, ChatTemplate::Parse(source));
+  RenderOptions options;
+  options.now = kNow;
+  return RenderMessages(parsed, request, options);
+}
+
+TEST_CASE("RenderMessages: gives the recorded texts with tools, thoughts and begun answers",
+          "[chat]") {
+  const auto folder = testing::SharedDataPath("chat");
+  if (!folder) return;
+  const auto conversations = nlohmann::ordered_json::parse(ReadFile(*folder + "/cases.json"));
+  Counts counts;
+  size_t continued = 0;
+  size_t refused = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+    if (entry.path().extension() != ".jinja") continue;
+    const std::string source = ReadFile(entry.path().string());
+    std::filesystem::path expected = entry.path();
+    const auto wanted = testing::ReadJson(expected.replace_extension(".expected.json").string());
+    for (const auto& [name, context] : conversations.items()) {
+      INFO(entry.path().stem().string() << " / " << name);
+      CheckCell(wanted[name], RenderRequest(source, RequestOf(context)), &counts);
+    }
+    // A begun answer is a prefix of the whole one.
+    ChatRequest begun = RequestOf(conversations.at("assistant_last"));
+    begun.continue_last = true;
+    const StatusOr<RenderedText> prompt = RenderRequest(source, begun);
+    if (!prompt.ok()) {
+      ++refused;
+      continue;
+    }
+    ++continued;
+    INFO(entry.path().stem().string() << ": " << prompt->text);
+    CHECK(wanted["assistant_last"].at("text").get<std::string>().starts_with(prompt->text));
+    CHECK(prompt->text.ends_with(begun.messages.back().content));
+  }
+  std::cout << "chat requests: " << counts.equal_texts << " texts equal of " << counts.cells
+            << "; answers continued by " << continued << " templates, refused by " << refused
+            << "\n";
+  CHECK(counts.cells == kTemplates * kConversations);
+  CHECK(continued + refused == kTemplates);
+  CHECK(continued >= 45);
+}
+
 }  // namespace
 }  // namespace minfer

@@ -26,7 +26,8 @@ StatusOr<RenderedText> RenderCase(const nlohmann::ordered_json& test) {
   return parsed.Render(variables, options);
 }
 
-TEST_CASE("ChatTemplate: gives the text or the error of the recorded cases", "[chat]") {
+// Each entry names its case: A57, B20, C01, C06 to C13, C15 to C17, C20, C22, C23.
+TEST_CASE("ChatTemplate: gives the text or the error of the recorded cases (C01-C23)", "[chat]") {
   const auto cases = nlohmann::ordered_json::parse(
       testing::ReadFile(testing::TestDataPath("template_cases.json")));
   size_t texts = 0;
