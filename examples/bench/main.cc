@@ -17,6 +17,7 @@
 
 #include "bandwidth.h"
 #include "cancel_latency.h"
+#include "encode_times.h"
 #include "options.h"
 #include "report.h"
 #include "runner.h"
@@ -259,6 +260,17 @@ int CancelMain(const Options& options) {
   return exit_code;
 }
 
+int EncodeMain(const Options& options) {
+  std::vector<bench::EncodeRow> rows;
+  int exit_code = 0;
+  for (const std::string& path : options.models) {
+    const mf::Result<void> done = bench::MeasureEncoding(path, options.encode_bytes, &rows);
+    if (!done) exit_code = Fail(path, done.error());
+  }
+  bench::WriteEncodeRows(rows, options.format);
+  return exit_code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -266,6 +278,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   if (!bench::ParseOptions(argc, argv, &options, &exit_code)) return exit_code;
   if (options.cancel) return CancelMain(options);
+  if (options.encode_bytes > 0) return EncodeMain(options);
   std::vector<Row> rows;
   {
     size_t device = 0;

@@ -53,6 +53,9 @@ bool ParseOptions(int argc, char** argv, Options* options, int* exit_code) {
       ->capture_default_str();
   app.add_flag("!--no-warmup", options->warm_up, "Count the first run of a test too");
   app.add_flag("--cancel", options->cancel, "Measure how long a cancel takes instead");
+  app.add_option("--encode", options->encode_bytes,
+                 "Measure how long the tokenizer takes for so many bytes of one thing instead "
+                 "(10000000)");
   app.add_flag("--kernels", options->kernels, "Print which kernels ran, on the error stream");
   app.add_option("-o,--output", options->format, "md, csv or json")
       ->transform(CLI::CheckedTransformer(formats));

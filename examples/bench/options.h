@@ -29,6 +29,7 @@ struct Options {
   uint32_t repetitions = 5;
   bool warm_up = true;
   bool cancel = false;
+  uint32_t encode_bytes = 0;  // 0: this is not measured
   bool kernels = false;
   Format format = Format::kMarkdown;
 };
