@@ -18,17 +18,20 @@ uint64_t PairKey(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | 
 StatusOr<ByteLevelBpe> ByteLevelBpe::Create(const VocabularyData& data,
                                             const Vocabulary* vocabulary,
                                             std::vector<std::string>* warnings) {
+  constexpr std::string_view kDefaultRule = "default";
   if (!data.pre.has_value()) {
-    return Status(StatusCode::kInvalidArgument, Subsystem::kTokenizer,
-                  "the name of the splitting rule is missing")
-        .WithName("tokenizer.ggml.pre");
+    warnings->push_back(
+        StrCat("tokenizer.ggml.pre: the name of the splitting rule is missing, so that text may be "
+               "split wrongly; '",
+               kDefaultRule, "' is used"));
   }
   if (!data.merges.has_value()) {
     return Status(StatusCode::kInvalidArgument, Subsystem::kTokenizer,
                   "the merge list of a byte-level BPE vocabulary is missing")
         .WithName("tokenizer.ggml.merges");
   }
-  MF_ASSIGN_OR_RETURN(Pretokenizer pretokenizer, Pretokenizer::Create(*data.pre));
+  MF_ASSIGN_OR_RETURN(Pretokenizer pretokenizer,
+                      Pretokenizer::Create(data.pre.value_or(std::string(kDefaultRule))));
   ByteLevelBpe bpe(vocabulary, std::move(pretokenizer));
   for (size_t byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);

@@ -4,6 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "absl/types/span.h"
 
 namespace minfer {
 namespace {
@@ -36,6 +39,35 @@ Status ReadSpecialIds(const Metadata& metadata, VocabularyData* data) {
   return OkStatus();
 }
 
+// The list of tokens that end an answer, under either of the names that writers use.
+Status ReadEndIds(const Metadata& metadata, VocabularyData* data) {
+  for (std::string_view key : {"tokenizer.ggml.eos_token_ids", "tokenizer.ggml.eog_token_ids"}) {
+    if (!metadata.Has(key)) continue;
+    MF_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, metadata.GetI32Array(key));
+    for (int32_t id : ids) {
+      if (id >= 0) data->end_ids.push_back(static_cast<uint64_t>(id));
+    }
+  }
+  return OkStatus();
+}
+
+// What the kinds beside byte-level BPE have of their own.
+Status ReadNormalization(const Metadata& metadata, VocabularyData* data) {
+  constexpr std::string_view kCls = "tokenizer.ggml.cls_token_id";
+  std::optional<uint64_t>& bos = data->special(SpecialToken::kBos);
+  if (!bos.has_value() && metadata.Has(kCls)) {
+    MF_ASSIGN_OR_RETURN(bos, metadata.GetU64(kCls));
+  }
+  constexpr std::string_view kMap = "tokenizer.ggml.precompiled_charsmap";
+  if (metadata.Has(kMap)) {
+    MF_ASSIGN_OR_RETURN(const absl::Span<const uint8_t> bytes, metadata.GetU8Array(kMap));
+    data->characters_map.assign(bytes.begin(), bytes.end());
+  }
+  MF_RETURN_IF_ERROR(ReadFlag(metadata, "tokenizer.ggml.add_sep_token", &data->add_separator));
+  return ReadFlag(metadata, "tokenizer.ggml.remove_extra_whitespaces",
+                  &data->remove_extra_whitespaces);
+}
+
 }  // namespace
 
 StatusOr<VocabularyData> LoadVocabulary(const Metadata& metadata) {
@@ -57,6 +89,8 @@ StatusOr<VocabularyData> LoadVocabulary(const Metadata& metadata) {
     MF_ASSIGN_OR_RETURN(data.merges, ReadStrings(metadata, "tokenizer.ggml.merges"));
   }
   MF_RETURN_IF_ERROR(ReadSpecialIds(metadata, &data));
+  MF_RETURN_IF_ERROR(ReadEndIds(metadata, &data));
+  MF_RETURN_IF_ERROR(ReadNormalization(metadata, &data));
   MF_RETURN_IF_ERROR(ReadFlag(metadata, "tokenizer.ggml.add_bos_token", &data.add_bos));
   MF_RETURN_IF_ERROR(ReadFlag(metadata, "tokenizer.ggml.add_eos_token", &data.add_eos));
   MF_RETURN_IF_ERROR(ReadFlag(metadata, "tokenizer.ggml.add_space_prefix", &data.add_space_prefix));

@@ -42,8 +42,7 @@ class Pretokenizer {
 
   std::string_view rule_name_;  // of the static table
   bool llama3_kind_ = false;
-  std::unique_ptr<Pattern> stretch_;  // see Rule::stretch; or none
-  std::unique_ptr<Pattern> pattern_;
+  std::vector<std::unique_ptr<Pattern>> patterns_;  // see SplittingRule::patterns
 };
 
 }  // namespace minfer

@@ -35,16 +35,25 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Create(const VocabularyData& dat
       tokenizer->sentence_piece_.emplace(kept);
       add_bos_default = true;
       break;
+    case VocabularyKind::kUnigram: {
+      MF_ASSIGN_OR_RETURN(UnigramEncoder unigram, UnigramEncoder::Create(data, kept));
+      tokenizer->unigram_ = std::move(unigram);
+      break;
+    }
+    case VocabularyKind::kWordPiece:
+      tokenizer->word_piece_.emplace(kept);
+      add_bos_default = true;
+      break;
     case VocabularyKind::kNone:
       break;
   }
   tokenizer->add_bos_ = kept->AddBos(add_bos_default);
   tokenizer->add_eos_ = kept->AddEos();
-  if (tokenizer->add_bos_ && kept->Special(SpecialToken::kBos) == kNoToken) {
+  if (tokenizer->add_bos_ && kept->BeginToken() == kNoToken) {
     warnings.push_back("tokenizer.ggml.add_bos_token: there is no begin token to add");
     tokenizer->add_bos_ = false;
   }
-  if (tokenizer->add_eos_ && kept->Special(SpecialToken::kEos) == kNoToken) {
+  if (tokenizer->add_eos_ && kept->EndToken() == kNoToken) {
     warnings.push_back("tokenizer.ggml.add_eos_token: there is no end token to add");
     tokenizer->add_eos_ = false;
   }
@@ -68,7 +77,9 @@ void Tokenizer::BuildMatchers() {
 
 std::string_view Tokenizer::RuleName() const {
   if (bpe_.has_value()) return bpe_->pretokenizer().rule_name();
-  return sentence_piece_.has_value() ? "sentencepiece" : "none";
+  if (sentence_piece_.has_value()) return "sentencepiece";
+  if (unigram_.has_value()) return "unigram";
+  return word_piece_.has_value() ? "wordpiece" : "none";
 }
 
 Status Tokenizer::Encode(std::string_view text, const EncodeOptions& options,
@@ -130,7 +141,7 @@ Status Tokenizer::EncodeRanges(std::string_view text, absl::Span<const Range> ra
   }
 
   std::vector<int32_t> result;
-  const int32_t bos = Special(SpecialToken::kBos);
+  const int32_t bos = vocabulary_.BeginToken();
   const bool has_bos = !cuts.empty() && cuts.front().begin == 0 && cuts.front().id == bos;
   if (options.add_special && add_bos_ && !has_bos) result.push_back(bos);
   size_t position = 0;
@@ -143,7 +154,7 @@ Status Tokenizer::EncodeRanges(std::string_view text, absl::Span<const Range> ra
     space_prefix = vocabulary_.AddSpacePrefix();
   }
   MF_RETURN_IF_ERROR(EncodePlain(text.substr(position), space_prefix, &result, stats));
-  const int32_t eos = Special(SpecialToken::kEos);
+  const int32_t eos = vocabulary_.EndToken();
   const bool has_eos = !cuts.empty() && cuts.back().end == text.size() && cuts.back().id == eos;
   if (options.add_special && add_eos_ && !has_eos) result.push_back(eos);
   *ids = std::move(result);
@@ -157,6 +168,8 @@ Status Tokenizer::EncodePlain(std::string_view text, bool space_prefix, std::vec
   if (sentence_piece_.has_value()) {
     return sentence_piece_->Encode(text, space_prefix, ids, stats);
   }
+  if (unigram_.has_value()) return unigram_->Encode(text, space_prefix, ids, stats);
+  if (word_piece_.has_value()) return word_piece_->Encode(text, ids, stats);
   return NoTokenizer();
 }
 

@@ -21,7 +21,9 @@
 #include "tokenizer/pair_merger.h"
 #include "tokenizer/special_matcher.h"
 #include "tokenizer/spm.h"
+#include "tokenizer/unigram.h"
 #include "tokenizer/vocabulary.h"
+#include "tokenizer/wordpiece.h"
 
 namespace minfer {
 
@@ -90,7 +92,7 @@ class Tokenizer {
   // False for a model without a tokenizer (kind "none"): Encode and Decode then return
   // FAILED_PRECONDITION.
   bool has_text() const { return vocabulary_.kind() != VocabularyKind::kNone; }
-  // The splitting rule in use ("smollm"), "sentencepiece" or "none".
+  // The splitting rule in use ("smollm"), "sentencepiece", "unigram", "wordpiece" or "none".
   std::string_view RuleName() const;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -113,6 +115,8 @@ class Tokenizer {
   Vocabulary vocabulary_;
   std::optional<ByteLevelBpe> bpe_;
   std::optional<SentencePieceEncoder> sentence_piece_;
+  std::optional<UnigramEncoder> unigram_;
+  std::optional<WordPieceEncoder> word_piece_;
   SpecialMatcher user_defined_;  // cut out of any text
   SpecialMatcher all_special_;   // cut out where special tokens are parsed
   bool add_bos_ = false;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "base/str_cat.h"
 #include "tokenizer/byte_alphabet.h"
 
@@ -46,8 +47,10 @@ Status Invalid(std::string_view key, std::string message) {
 StatusOr<VocabularyKind> KindOf(std::string_view model) {
   if (model == "gpt2") return VocabularyKind::kByteLevelBpe;
   if (model == "llama") return VocabularyKind::kSentencePiece;
+  if (model == "t5") return VocabularyKind::kUnigram;
+  if (model == "bert") return VocabularyKind::kWordPiece;
   if (model == "none") return VocabularyKind::kNone;
-  for (std::string_view known : {"bert", "t5", "rwkv", "plamo2"}) {
+  for (std::string_view known : {"rwkv", "plamo2"}) {
     if (model == known) {
       return Status(StatusCode::kUnimplemented, Subsystem::kTokenizer,
                     StrCat("tokenizer model '", model, "' is not supported"))
@@ -106,11 +109,14 @@ StatusOr<Vocabulary> Vocabulary::Create(const VocabularyData& data,
   MF_RETURN_IF_ERROR(vocabulary.ReadScores(data, warnings));
   vocabulary.ReadSpecialIds(data, warnings);
   vocabulary.MakePieces(warnings);
-  vocabulary.MarkEndOfGeneration();
+  vocabulary.MarkEndOfGeneration(data, warnings);
   vocabulary.add_bos_ = data.add_bos;
-  vocabulary.add_eos_ = data.add_eos.value_or(false);
-  const bool sentence_piece = vocabulary.kind_ == VocabularyKind::kSentencePiece;
-  vocabulary.add_space_prefix_ = sentence_piece && data.add_space_prefix.value_or(true);
+  const bool word_piece = vocabulary.kind_ == VocabularyKind::kWordPiece;
+  const bool unigram = vocabulary.kind_ == VocabularyKind::kUnigram;
+  vocabulary.add_eos_ =
+      word_piece ? data.add_separator.value_or(true) : data.add_eos.value_or(unigram);
+  vocabulary.add_space_prefix_ =
+      vocabulary.marks_spaces() && (word_piece || data.add_space_prefix.value_or(true));
   return vocabulary;
 }
 
@@ -152,7 +158,7 @@ Status Vocabulary::ReadTypes(const VocabularyData& data, std::vector<std::string
 
 Status Vocabulary::ReadScores(const VocabularyData& data, std::vector<std::string>* warnings) {
   constexpr std::string_view kKey = "tokenizer.ggml.scores";
-  if (kind_ != VocabularyKind::kSentencePiece) return OkStatus();
+  if (!has_scores()) return OkStatus();
   if (data.scores.size() != texts_.size()) {
     return Invalid(kKey, StrCat(data.scores.size(), " scores for ", texts_.size(), " tokens"));
   }
@@ -170,14 +176,24 @@ Status Vocabulary::ReadScores(const VocabularyData& data, std::vector<std::strin
 }
 
 void Vocabulary::ReadSpecialIds(const VocabularyData& data, std::vector<std::string>* warnings) {
-  // What SentencePiece-style files mean when they are silent. GPT-2's own ids, which the other kind
-  // would have, mean nothing in another vocabulary.
-  if (kind_ == VocabularyKind::kSentencePiece) {
-    constexpr std::pair<SpecialToken, int32_t> kDefaults[] = {
-        {SpecialToken::kUnknown, 0}, {SpecialToken::kBos, 1}, {SpecialToken::kEos, 2}};
-    for (const auto& [role, id] : kDefaults) {
-      if (id < size()) special_[static_cast<size_t>(role)] = id;
-    }
+  // What files mean when they are silent. GPT-2's own ids, which byte-level BPE would have, mean
+  // nothing in another vocabulary.
+  using Default = std::pair<SpecialToken, int32_t>;
+  constexpr Default kSentencePiece[] = {
+      {SpecialToken::kUnknown, 0}, {SpecialToken::kBos, 1}, {SpecialToken::kEos, 2}};
+  constexpr Default kUnigram[] = {
+      {SpecialToken::kPadding, 0}, {SpecialToken::kEos, 1}, {SpecialToken::kUnknown, 2}};
+  constexpr Default kWordPiece[] = {{SpecialToken::kPadding, 0},
+                                    {SpecialToken::kUnknown, 100},
+                                    {SpecialToken::kBos, 101},
+                                    {SpecialToken::kSeparator, 102},
+                                    {SpecialToken::kMask, 103}};
+  absl::Span<const Default> defaults;
+  if (kind_ == VocabularyKind::kSentencePiece) defaults = kSentencePiece;
+  if (kind_ == VocabularyKind::kUnigram) defaults = kUnigram;
+  if (kind_ == VocabularyKind::kWordPiece) defaults = kWordPiece;
+  for (const auto& [role, id] : defaults) {
+    if (id < size()) special_[static_cast<size_t>(role)] = id;
   }
   for (size_t role = 0; role < kSpecialTokenCount; ++role) {
     const std::optional<uint64_t>& id = data.special_ids[role];
@@ -204,7 +220,7 @@ std::string Vocabulary::MakePiece(int32_t id, bool* plain, int* malformed) {
       *plain = false;
       return std::string(text);
     case TokenType::kByte:
-      if (kind_ == VocabularyKind::kSentencePiece) {
+      if (has_scores()) {
         const int byte = ParseByteToken(text);
         if (byte >= 0) {
           *plain = false;
@@ -221,9 +237,7 @@ std::string Vocabulary::MakePiece(int32_t id, bool* plain, int* malformed) {
     case TokenType::kUnused:
       break;
   }
-  if (kind_ == VocabularyKind::kSentencePiece) {
-    return WithSpaces(text);
-  }
+  if (marks_spaces()) return WithSpaces(text);
   if (std::optional<std::string> bytes = DecodeByteCharacters(text)) return *std::move(bytes);
   *plain = false;  // no text is ever mapped to such characters
   return std::string(text);
@@ -242,7 +256,7 @@ void Vocabulary::MakePieces(std::vector<std::string>* warnings) {
                                " byte tokens are not of the form <0xHH> and count as text"));
   }
   if (kind_ == VocabularyKind::kNone) return;
-  const StringList& keys = kind_ == VocabularyKind::kSentencePiece ? texts_ : pieces_;
+  const StringList& keys = marks_spaces() ? texts_ : pieces_;
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!plain_tokens[i] || keys[i].empty()) continue;
     plain_tokens_.try_emplace(MapKey(keys[i]),
@@ -251,8 +265,21 @@ void Vocabulary::MakePieces(std::vector<std::string>* warnings) {
   }
 }
 
-void Vocabulary::MarkEndOfGeneration() {
+void Vocabulary::MarkEndOfGeneration(const VocabularyData& data,
+                                     std::vector<std::string>* warnings) {
   end_of_generation_.assign(texts_.size(), false);
+  size_t outside = 0;
+  for (uint64_t id : data.end_ids) {
+    if (id < texts_.size()) {
+      end_of_generation_[id] = true;
+    } else {
+      ++outside;
+    }
+  }
+  if (outside > 0) {
+    warnings->push_back(StrCat("tokenizer.ggml.eos_token_ids: ", outside,
+                               " ids are past the vocabulary and are ignored"));
+  }
   bool has_return = false;
   bool has_call = false;
   for (size_t i = 0; i < texts_.size(); ++i) {

@@ -29,7 +29,7 @@ enum class TokenType : int32_t {
   kByte = 6,
 };
 
-enum class VocabularyKind { kNone, kByteLevelBpe, kSentencePiece };
+enum class VocabularyKind { kNone, kByteLevelBpe, kSentencePiece, kUnigram, kWordPiece };
 
 inline constexpr int32_t kNoToken = -1;
 // How files write "no such token" where an id is to stand.
@@ -59,7 +59,7 @@ std::string_view SpecialTokenKey(SpecialToken role);
 
 // A tokenizer as a file states it, nothing checked.
 struct VocabularyData {
-  std::string model;               // "gpt2", "llama", "none"
+  std::string model;               // "gpt2", "llama", "t5", "bert", "none"
   std::optional<std::string> pre;  // name of the splitting rule
   StringList tokens;
   std::vector<float> scores;         // empty: none given
@@ -68,7 +68,11 @@ struct VocabularyData {
   std::array<std::optional<uint64_t>, kSpecialTokenCount> special_ids;
   std::optional<bool> add_bos;
   std::optional<bool> add_eos;
+  std::optional<bool> add_separator;  // WordPiece: the end token is the separator
   std::optional<bool> add_space_prefix;
+  std::optional<bool> remove_extra_whitespaces;  // unigram
+  std::vector<uint8_t> characters_map;           // unigram; empty: none
+  std::vector<uint64_t> end_ids;                 // tokens that end an answer beside those of a role
 
   std::optional<uint64_t>& special(SpecialToken role) {
     return special_ids[static_cast<size_t>(role)];
@@ -102,12 +106,12 @@ class Vocabulary {
   float Score(int32_t id) const { return scores_[static_cast<size_t>(id)]; }
 
   // The token that plain text with exactly these bytes may become, or kNoToken. Control, unknown
-  // and user-defined tokens are not found here: text reaches those by their own door alone. In a
-  // SentencePiece vocabulary the bytes are those of the token's text, its U+2581 included.
+  // and user-defined tokens are not found here: text reaches those by their own door alone. Except
+  // in byte-level BPE the bytes are those of the token's text, its U+2581 included.
   int32_t Find(std::string_view bytes) const;
   size_t longest_plain_token() const { return longest_plain_token_; }
 
-  // The token of one byte in a SentencePiece vocabulary, or kNoToken.
+  // The token of one byte in a SentencePiece or unigram vocabulary, or kNoToken.
   int32_t ByteToken(uint8_t byte) const { return byte_tokens_[byte]; }
 
   // The token of a role, or kNoToken.
@@ -117,6 +121,12 @@ class Vocabulary {
   // with a space before it. `add_bos_default` is what the splitting rule wants without a flag.
   bool AddBos(bool add_bos_default) const { return add_bos_.value_or(add_bos_default); }
   bool AddEos() const { return add_eos_; }
+  // The tokens that are added around a text.
+  int32_t BeginToken() const { return Special(SpecialToken::kBos); }
+  int32_t EndToken() const {
+    return Special(kind_ == VocabularyKind::kWordPiece ? SpecialToken::kSeparator
+                                                       : SpecialToken::kEos);
+  }
   bool AddSpacePrefix() const { return add_space_prefix_; }
 
  private:
@@ -128,7 +138,15 @@ class Vocabulary {
   void MakePieces(std::vector<std::string>* warnings);
   // The bytes of token `id`, and through `plain` whether text may become it.
   std::string MakePiece(int32_t id, bool* plain, int* malformed);
-  void MarkEndOfGeneration();
+  void MarkEndOfGeneration(const VocabularyData& data, std::vector<std::string>* warnings);
+  // Spaces are written as U+2581 in the token's texts.
+  bool marks_spaces() const {
+    return kind_ == VocabularyKind::kSentencePiece || kind_ == VocabularyKind::kUnigram ||
+           kind_ == VocabularyKind::kWordPiece;
+  }
+  bool has_scores() const {
+    return kind_ == VocabularyKind::kSentencePiece || kind_ == VocabularyKind::kUnigram;
+  }
 
   VocabularyKind kind_ = VocabularyKind::kNone;
   StringList texts_;

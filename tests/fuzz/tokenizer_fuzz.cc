@@ -17,7 +17,9 @@ namespace {
 
 using minfer::Tokenizer;
 
-constexpr std::array<const char*, 4> kRules = {"smollm", "gpt-2", "qwen2", "llama-bpe"};
+constexpr std::array<const char*, 12> kRules = {
+    "smollm", "gpt-2",        "qwen2",          "llama-bpe",   "qwen35", "tekken",
+    "gpt-4o", "deepseek-llm", "deepseek-coder", "deepseek-v3", "falcon", "default"};
 
 // The character that stands for a byte in a byte-level vocabulary, as UTF-8; all are below U+0800.
 std::string Spelling(uint8_t byte) {

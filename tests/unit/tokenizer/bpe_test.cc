@@ -43,22 +43,27 @@ TEST_CASE("ByteLevelBpe: a rule of the Llama 3 kind takes a whole token unmerged
   }
 }
 
-TEST_CASE("ByteLevelBpe: refuses a vocabulary without merges or rule (A56, B01)", "[tokenizer]") {
+TEST_CASE("ByteLevelBpe: refuses a vocabulary without merges or with an unknown rule (A56, B01)",
+          "[tokenizer]") {
   VocabularyData data = ByteVocabulary("gpt-2");
   data.merges.reset();
   Status status = Tokenizer::Create(data).status();
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK(status.name() == "tokenizer.ggml.merges");
 
-  data = ByteVocabulary("gpt-2");
-  data.pre.reset();
-  status = Tokenizer::Create(data).status();
-  CHECK(status.code() == StatusCode::kInvalidArgument);
-  CHECK(status.name() == "tokenizer.ggml.pre");
-
   status = Tokenizer::Create(ByteVocabulary("nosuch")).status();
   CHECK(status.code() == StatusCode::kNotFound);
   CHECK(status.name() == "nosuch");
+}
+
+TEST_CASE("ByteLevelBpe: without a rule's name the default splits, with a warning (B01)",
+          "[tokenizer]") {
+  VocabularyData data = ByteVocabulary("gpt-2");
+  data.pre.reset();
+  const auto tokenizer = testing::MakeTokenizer(data);
+  CHECK(tokenizer->RuleName() == "default");
+  REQUIRE(tokenizer->warnings().size() == 1);
+  CHECK(tokenizer->warnings()[0].starts_with("tokenizer.ggml.pre: "));
 }
 
 TEST_CASE("ByteLevelBpe: ignores malformed merges with a warning (A56)", "[tokenizer]") {

@@ -7,6 +7,7 @@
 #include "gguf/model_files.h"
 #include "tests/support/gguf_variants.h"
 #include "tests/support/test_data.h"
+#include "tests/unit/gguf/gguf_support.h"
 #include "tests/unit/tokenizer/test_vocabulary.h"
 
 namespace minfer {
@@ -85,13 +86,20 @@ TEST_CASE("GgufVocabulary: lists of a wrong type are refused by key (A48, A60)",
            {"tok_empty_list", "tokenizer.ggml.tokens"},
            {"tok_model_unknown", "nosuch"},
            {"merges_none", "tokenizer.ggml.merges"},
-           {"pre_unknown", "nosuch"},
-           {"pre_none", "tokenizer.ggml.pre"}}) {
+           {"pre_unknown", "nosuch"}}) {
     INFO(variant);
     Status status;
     CHECK(LoadVariant(variant, &status) == nullptr);
     CHECK(status.name() == key);
   }
+}
+
+TEST_CASE("GgufVocabulary: a file without a rule's name says so and has the default one (B01)",
+          "[tokenizer]") {
+  const auto tokenizer = LoadVariant("pre_none");
+  CHECK(tokenizer->RuleName() == "default");
+  REQUIRE_FALSE(tokenizer->warnings().empty());
+  CHECK(tokenizer->warnings()[0].starts_with("tokenizer.ggml.pre: "));
 }
 
 TEST_CASE("GgufVocabulary: special ids past the vocabulary count as none (A54, A55)",
@@ -127,6 +135,31 @@ TEST_CASE("GgufVocabulary: SentencePiece text is stable after the first round (B
       CHECK(round == text);
     }
   }
+}
+
+TEST_CASE("GgufVocabulary: reads the lists of end tokens and what unigram and WordPiece need (B21)",
+          "[tokenizer]") {
+  GgufWriter writer;
+  writer.SetString("general.architecture", "t5");
+  writer.SetString("tokenizer.ggml.model", "t5");
+  const std::vector<std::string> tokens = {"<pad>", "</s>", "<unk>", "a"};
+  writer.SetStringArray("tokenizer.ggml.tokens", tokens);
+  writer.SetArray<int32_t>("tokenizer.ggml.eos_token_ids", std::vector<int32_t>{1, -1});
+  writer.SetArray<uint32_t>("tokenizer.ggml.eog_token_ids", std::vector<uint32_t>{3});
+  writer.Set<uint32_t>("tokenizer.ggml.cls_token_id", 2);
+  writer.Set<bool>("tokenizer.ggml.add_sep_token", false);
+  writer.Set<bool>("tokenizer.ggml.remove_extra_whitespaces", true);
+  writer.SetArray<uint8_t>("tokenizer.ggml.precompiled_charsmap", std::vector<uint8_t>{0, 0, 0, 0});
+  const std::string bytes = testing::WriteToBytes(writer);
+  const StatusOr<GgufFile> file = testing::ParseBytes(bytes);
+  MF_REQUIRE_OK(file);
+  const auto data = LoadVocabulary(file->metadata());
+  MF_REQUIRE_OK(data);
+  CHECK(data->end_ids == std::vector<uint64_t>{1, 3});
+  CHECK(data->special_ids[static_cast<size_t>(SpecialToken::kBos)] == 2);
+  CHECK(data->add_separator == false);
+  CHECK(data->remove_extra_whitespaces == true);
+  CHECK(data->characters_map.size() == 4);
 }
 
 }  // namespace

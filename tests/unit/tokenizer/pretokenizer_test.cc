@@ -29,7 +29,17 @@ std::vector<std::string> Split(const std::string& rule, std::string_view text) {
 
 using Strings = std::vector<std::string>;
 
-const std::vector<std::string> kRules = {"gpt-2", "smollm", "qwen2", "llama-bpe", "qwen35"};
+// Those whose pieces are recorded.
+const std::vector<std::string> kRules = {"gpt-2",  "smollm",       "qwen2",       "llama-bpe",
+                                         "qwen35", "deepseek-llm", "deepseek-v3", "tekken"};
+// The kinds that are left.
+const std::vector<std::string> kOtherRules = {"deepseek-coder", "falcon", "default", "gpt-4o"};
+
+std::vector<std::string> EveryKind() {
+  std::vector<std::string> rules = kRules;
+  rules.insert(rules.end(), kOtherRules.begin(), kOtherRules.end());
+  return rules;
+}
 
 // pretok_probe.py's vocabulary: every stretch of up to 24 bytes of the texts is a token and every
 // way to build it a merge, so that a piece comes out as exactly one token.
@@ -84,12 +94,55 @@ TEST_CASE("Pretokenizer: rules of one kind have several names", "[tokenizer]") {
     CHECK(rule->rule_name() == name);
     CHECK(Split(name, "12345") == Strings{"123", "45"});
   }
-  CHECK(Split("phi-2", "'ll 'LL12345") == Strings{"'ll", " '", "LL", "12345"});
-  CHECK(Split("deepseek-r1-qwen", "'LL12") == Strings{"'LL", "1", "2"});
+  for (const char* name : {"gpt-2", "phi-2", "mpt", "olmo"}) {
+    CHECK(Split(name, "'ll 'LL12345") == Strings{"'ll", " '", "LL", "12345"});
+  }
+  for (const char* name : {"qwen2", "deepseek-r1-qwen", "stablelm2"}) {
+    CHECK(Split(name, "'LL12") == Strings{"'LL", "1", "2"});
+  }
+  for (const char* name : {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone"}) {
+    CHECK(Split(name, "'ll 'LL a12") == Strings{"'ll", " '", "LL", " a", "1", "2"});
+  }
+  // Llama 3's expression without its begin token and whole words.
+  for (const char* name : {"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}) {
+    CHECK(Split(name, "12345") == Strings{"123", "45"});
+    CHECK_FALSE(Pretokenizer::Create(name)->llama3_kind());
+  }
+  CHECK(Pretokenizer::Create("tekken")->llama3_kind());
+}
+
+TEST_CASE("Pretokenizer: gpt-4o cuts where case changes and keeps contractions with their word",
+          "[tokenizer]") {
+  for (const char* name : {"gpt-4o", "llama4"}) {
+    CHECK(Split(name, "HelloWorld it's HTTPServer's 1234") ==
+          Strings{"Hello", "World", " it's", " HTTPServer's", " ", "123", "4"});
+    CHECK(Split(name, "日本ABCdef a/b\n/ x") == Strings{"日本ABCdef", " a", "/b", "\n", "/", " x"});
+  }
+  CHECK(Split("tekken", "HelloWorld it's 12") ==
+        Strings{"Hello", "World", " it", "'s", " ", "1", "2"});
+}
+
+TEST_CASE("Pretokenizer: falcon and default cut marks out first and digits in threes",
+          "[tokenizer]") {
+  for (const char* name : {"falcon", "default"}) {
+    CHECK(Split(name, "Hello, world!! 12345 a_b") ==
+          Strings{"Hello", ",", " world", "!!", " ", "123", "45", " a", "_", "b"});
+    // The marks are gone before contractions are looked for.
+    CHECK(Split(name, "it's  x") == Strings{"it", "'", "s", " ", " x"});
+  }
+  CHECK(Split("falcon", "+` ") == Strings{"+`", " "});
+  CHECK(Split("default", "+`") == Strings{"+", "`"});
+}
+
+TEST_CASE("Pretokenizer: deepseek-coder cuts line ends, words, marks, CJK and digits",
+          "[tokenizer]") {
+  CHECK(Split("deepseek-coder", "for i in x:\n\t y+=12") ==
+        Strings{"for", " i", " in", " x", ":", "\n", "\t", " y", "+=", "1", "2"});
+  CHECK(Split("deepseek-coder", "日本, 語") == Strings{"日本", ",", " ", "語"});
 }
 
 TEST_CASE("Pretokenizer: refuses an unknown rule by its name (B01)", "[tokenizer]") {
-  for (const char* name : {"nosuch", "", "default", "deepseek-llm", "GPT-2"}) {
+  for (const char* name : {"nosuch", "", "rwkv", "GPT-2"}) {
     const Status status = Pretokenizer::Create(name).status();
     CHECK(status.code() == StatusCode::kNotFound);
     CHECK(status.subsystem() == Subsystem::kTokenizer);
@@ -104,7 +157,7 @@ TEST_CASE("Pretokenizer: cuts out each number first under smollm", "[tokenizer]"
 }
 
 TEST_CASE("Pretokenizer: U+180E is white space no longer", "[tokenizer]") {
-  for (const std::string& rule : kRules) {
+  for (const char* rule : {"gpt-2", "smollm", "qwen2", "llama-bpe", "qwen35", "tekken"}) {
     CHECK(Split(rule, "!\u180E!") == Strings{"!\u180E!"});
     CHECK(Split(rule, "!\u2028!").size() > 1);
   }
@@ -112,22 +165,24 @@ TEST_CASE("Pretokenizer: U+180E is white space no longer", "[tokenizer]") {
 
 TEST_CASE("Pretokenizer: keeps bytes that are not UTF-8 as pieces of their own (B08)",
           "[tokenizer]") {
-  for (const std::string& rule : kRules) {
+  for (const std::string& rule : EveryKind()) {
     CHECK(Split(rule, "\xE6\xAD") == Strings{"\xE6\xAD"});
     CHECK(Split(rule, "a\xFF\xFE b") == Strings{"a", "\xFF\xFE", " b"});
     CHECK(Split(rule, "a  \xFF") == Strings{"a", "  ", "\xFF"});
-    CHECK(Split(rule, std::string_view("x\0y", 3)) == (rule == "gpt-2" || rule == "smollm"
-                                                           ? Strings{"x", std::string(1, '\0'), "y"}
-                                                           : Strings{"x", std::string("\0y", 2)}));
+    const bool keeps_with_word = rule == "qwen2" || rule == "llama-bpe" || rule == "qwen35" ||
+                                 rule == "deepseek-v3" || rule == "tekken" || rule == "gpt-4o";
+    CHECK(Split(rule, std::string_view("x\0y", 3)) ==
+          (keeps_with_word ? Strings{"x", std::string("\0y", 2)}
+                           : Strings{"x", std::string(1, '\0'), "y"}));
   }
 }
 
 TEST_CASE("Pretokenizer: long runs need no more than linear work (B11)", "[tokenizer]") {
   // Split refuses with RESOURCE_EXHAUSTED when the engine takes more than a few steps a byte.
-  constexpr size_t kCount = testing::kSanitized ? 10000 : 300000;
-  for (const std::string& rule : kRules) {
+  constexpr size_t kCount = testing::kSanitized ? 4000 : 60000;
+  for (const std::string& rule : EveryKind()) {
     for (const char* unit : {" ", "a", "7", "\n", " \n", "\u00A0", "\u3000", "🙂", "'", "'s",
-                             "\t ", " a", "\r", "!\n", "\xFF", "é\xFF"}) {
+                             "\t ", " a", "\r", "!\n", "\xFF", "é\xFF", "A", "ªA", "語"}) {
       std::string text;
       while (text.size() < kCount) text += unit;
       INFO(rule << " on a run of '" << unit << "'");

@@ -63,6 +63,31 @@ VocabularyData SentencePieceVocabulary(const std::vector<std::string>& pieces) {
   return data;
 }
 
+VocabularyData UnigramVocabulary(const std::vector<std::string>& pieces) {
+  VocabularyData data = SentencePieceVocabulary(pieces);
+  data.model = "t5";
+  data.special(SpecialToken::kUnknown) = 0;
+  data.special(SpecialToken::kPadding) = kNoSpecialId;
+  data.special(SpecialToken::kEos) = 2;
+  data.add_space_prefix = false;
+  return data;
+}
+
+VocabularyData WordPieceVocabulary(const std::vector<std::string>& pieces) {
+  VocabularyData data;
+  data.model = "bert";
+  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
+    AddToken(&data, special, TokenType::kControl);
+  }
+  data.special(SpecialToken::kPadding) = 0;
+  data.special(SpecialToken::kUnknown) = 1;
+  data.special(SpecialToken::kBos) = 2;
+  data.special(SpecialToken::kSeparator) = 3;
+  data.special(SpecialToken::kMask) = 4;
+  for (const std::string& piece : pieces) AddToken(&data, piece, TokenType::kNormal);
+  return data;
+}
+
 std::unique_ptr<Tokenizer> MakeTokenizer(const VocabularyData& data) {
   auto tokenizer = Tokenizer::Create(data);
   MF_REQUIRE_OK(tokenizer);

@@ -32,6 +32,12 @@ int32_t AddToken(VocabularyData* data, std::string_view text, TokenType type, fl
 // scores.
 VocabularyData SentencePieceVocabulary(const std::vector<std::string>& pieces);
 
+// The same tokens for unigram encoding, no space before the text.
+VocabularyData UnigramVocabulary(const std::vector<std::string>& pieces);
+
+// [PAD] [UNK] [CLS] [SEP] [MASK], then `pieces`, words beginning with U+2581.
+VocabularyData WordPieceVocabulary(const std::vector<std::string>& pieces);
+
 std::unique_ptr<Tokenizer> MakeTokenizer(const VocabularyData& data);
 
 std::vector<int32_t> Encode(const Tokenizer& tokenizer, std::string_view text,
