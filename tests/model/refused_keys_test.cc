@@ -60,6 +60,7 @@ TEST_CASE("Refused keys: RoPE keys without a formula are refused by name", "[mod
   refused("llama_yarn_keys", "yarn_ext_factor", 1.5f);
   refused("llama_yarn_keys", "yarn_ext_factor", -1.0f);
   refused("llama_yarn_keys", "yarn_attn_factor", 0.0f);
+  refused("llama_yarn_keys", "yarn_attn_factor", 0.875f);
   refused("llama_yarn_keys", "attn_factor", -2.0f);
   refused("llama_yarn_keys", "yarn_beta_slow", 0.0f);
   // Only yarn gives these a meaning.
@@ -69,6 +70,7 @@ TEST_CASE("Refused keys: RoPE keys without a formula are refused by name", "[mod
   refused("llama_long", "factor", 4.0f);
   // Their neutral values change nothing.
   MF_REQUIRE_OK(DescribeWith("llama_window", "llama.rope.scaling.yarn_ext_factor", 0.0f));
+  MF_REQUIRE_OK(DescribeWith("llama_yarn_keys", "llama.rope.scaling.yarn_attn_factor", 1.0f));
   MF_REQUIRE_OK(DescribeWith("llama_yarn_keys", "llama.rope.scaling.yarn_log_multiplier", 0.0f));
 }
 

@@ -62,6 +62,20 @@ TEST_CASE("InferOutputs: each damaged node is refused with its name and the numb
       {"logits", "matmul_group: has 1 weights", [](Node* n) { n->op = OpKind::kMatMulGroup; }},
       {"logits", "gated_matmul: has 1 inputs and 1 weights, expected 1 and 2",
        [](Node* n) { n->op = OpKind::kGatedMatMul; }},
+      {"blk.0.attn_norm", "layer_norm: has 1 weights, expected a weight and a bias",
+       [](Node* n) { n->op = OpKind::kLayerNorm; }},
+      {"blk.0.attn_norm", "layer_norm: weight 0 is absent",
+       [](Node* n) {
+         n->op = OpKind::kLayerNorm;
+         n->weights = {kNoId, n->weights[0]};
+       }},
+      {"logits", "layer_norm: weight 'token_embd' is 12 x 17, expected 12 x 1",
+       [](Node* n) {
+         n->op = OpKind::kLayerNorm;
+         n->weights.push_back(kNoId);
+       }},
+      {"logits", "act: has 1 inputs and 1 weights, expected 1 and 0",
+       [](Node* n) { n->op = OpKind::kAct; }},
       {"logits", "add_bias: weight 'token_embd' is 12 x 17, expected 12 x 1",
        [](Node* n) { n->op = OpKind::kAddBias; }},
   };
