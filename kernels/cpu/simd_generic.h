@@ -84,7 +84,7 @@ struct Simd {
   static F IfLess(F a, F b, F x, F y) { return a < b ? x : y; }
   static F Range(F x, F other, int32_t first, int32_t lo, int32_t hi) {
     const I lane = I{first, first + 1, first + 2, first + 3};
-    return (lane >= lo) & (lane < hi) ? x : other;
+    return ((lane >= lo) & (lane < hi)) ? x : other;
   }
   static float ReduceAdd(F x) { return (x[0] + x[2]) + (x[1] + x[3]); }
   static float ReduceMax(F x) {

@@ -21,7 +21,7 @@ class NodeShapes {
   size_t weight_count() const { return node_.weights.size(); }
   bool has_weight(size_t i) const { return node_.weights[i] != kNoId; }
 
-  Status Fail(std::string message) const {
+  Status Fail(const std::string& message) const {
     return Status(StatusCode::kInternal, Subsystem::kGraph, StrCat(OpName(node_.op), ": ", message))
         .WithName(node_.name);
   }
