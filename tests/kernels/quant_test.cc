@@ -11,7 +11,6 @@
 #include "kernels/quant/decode_block.h"
 #include "kernels/quant/dequantize.h"
 #include "kernels/quant/half.h"
-#include "kernels/quant/quantize.h"
 #include "tests/kernels/kernel_inputs.h"
 #include "tests/support/test_data.h"
 
@@ -164,39 +163,6 @@ TEST_CASE("Half: rounding goes to the nearest, ties to even", "[kernels]") {
   CHECK(FloatToBFloat16(1.0f + 0x3p-8f) == 0x3f82);
   CHECK(FloatToBFloat16(std::numeric_limits<float>::max()) == 0x7f80);
   CHECK((FloatToBFloat16(std::bit_cast<float>(0x7f800001u)) & 0x7fff) > 0x7f80);
-}
-
-// Largest error of an encoded value, as a share of the largest magnitude in the row.
-struct EncoderBound {
-  ElementType type;
-  float bound;
-};
-constexpr EncoderBound kEncoderBounds[] = {
-    {ElementType::kF32, 0.0f},    {ElementType::kF16, 0x1p-11f}, {ElementType::kBF16, 0x1p-8f},
-    {ElementType::kQ8_0, 0.005f}, {ElementType::kQ6_K, 0.05f},   {ElementType::kQ4_0, 0.13f},
-    {ElementType::kQ4_1, 0.07f},  {ElementType::kQ4_K, 0.09f},
-};
-
-TEST_CASE("Quantize: what is encoded decodes to nearly the same", "[kernels]") {
-  std::vector<float> x(512);
-  uint32_t state = 1;
-  for (float& value : x) {
-    state = state * 1664525u + 1013904223u;
-    value = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
-  }
-  for (const EncoderBound& item : kEncoderBounds) {
-    const ElementTraits& traits = *FindElementTraits(item.type);
-    INFO(traits.name);
-    std::vector<uint8_t> bytes(x.size() / static_cast<size_t>(traits.block_elements) *
-                               static_cast<size_t>(traits.block_bytes));
-    REQUIRE(CanQuantize(item.type));
-    REQUIRE(QuantizeRow(item.type, x.data(), bytes.data(), 512) == KernelStatus::kOk);
-    const std::vector<float> back = DecodeAll(item.type, bytes);
-    float worst = 0.0f;
-    for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::fabs(back[i] - x[i]));
-    CHECK(worst <= item.bound);
-  }
-  CHECK_FALSE(CanQuantize(ElementType::kQ5_K));
 }
 
 }  // namespace
