@@ -70,6 +70,9 @@ mf_status mf_context_create(mf_model* model, const mf_context_options* options,
     if (out_context == nullptr) return capi::NullArgument("out_context");
     MF_ASSIGN_OR_RETURN(capi::ContextSettings settings, capi::ReadContextOptions(options));
     MF_RETURN_IF_ERROR(capi::CheckNotCancelled(settings.cancel));
+    if (!call.model().has_weights()) {
+      return capi::FailedPrecondition("only the model's header was loaded: MF_LOAD_HEADER");
+    }
     auto handle = std::make_unique<mf_context>();
     handle->state = std::make_shared<capi::ContextState>();
     handle->state->model = call.shared();

@@ -50,12 +50,13 @@ Status CheckTokens(const Tokenizer& tokenizer, const mf_token* tokens, size_t n_
   return OkStatus();
 }
 
-StatusOr<std::vector<mf_token>> Encode(const Tokenizer& tokenizer, const char* text, size_t length,
+StatusOr<std::vector<mf_token>> Encode(const minfer::Model& model, const char* text, size_t length,
                                        uint32_t flags) {
   MF_ASSIGN_OR_RETURN(const minfer::EncodeOptions options, capi::ReadEncodeFlags(flags));
   MF_ASSIGN_OR_RETURN(const std::string_view view, capi::TextOf(text, length, "text"));
+  MF_RETURN_IF_ERROR(model.tokenizer_status());
   std::vector<mf_token> tokens;
-  MF_RETURN_IF_ERROR(tokenizer.Encode(view, options, &tokens));
+  MF_RETURN_IF_ERROR(model.tokenizer().Encode(view, options, &tokens));
   return tokens;
 }
 
@@ -88,7 +89,7 @@ mf_status mf_tokenizer_count(const mf_model* model, const char* text, size_t len
     capi::ModelCall call;
     MF_RETURN_IF_ERROR(call.Enter(model));
     if (out_count == nullptr) return capi::NullArgument("out_count");
-    MF_ASSIGN_OR_RETURN(const auto tokens, Encode(call.model().tokenizer(), text, length, flags));
+    MF_ASSIGN_OR_RETURN(const auto tokens, Encode(call.model(), text, length, flags));
     *out_count = tokens.size();
     return OkStatus();
   });
@@ -101,7 +102,7 @@ mf_status mf_tokenizer_encode(const mf_model* model, const char* text, size_t le
     capi::ModelCall call;
     MF_RETURN_IF_ERROR(call.Enter(model));
     MF_RETURN_IF_ERROR(capi::CheckBuffer(out_tokens, capacity, out_count, "out_tokens"));
-    MF_ASSIGN_OR_RETURN(const auto tokens, Encode(call.model().tokenizer(), text, length, flags));
+    MF_ASSIGN_OR_RETURN(const auto tokens, Encode(call.model(), text, length, flags));
     return capi::WriteBuffer<mf_token>(tokens, out_tokens, capacity, out_count);
   });
 }

@@ -46,11 +46,6 @@ StatusOr<HostAllocator> ReadAllocator(const mf_host_allocator& allocator) {
   return HostAllocator{allocator.allocate, allocator.free, allocator.user_data};
 }
 
-Status CheckFlag(uint8_t value, std::string_view name) {
-  if (value <= 1) return OkStatus();
-  return InvalidArgument(name, StrCat(static_cast<int>(value), " is neither 0 nor 1"));
-}
-
 // The device to run a model on: the one named, or the CPU.
 Status ReadDevice(const mf_model_options& options, int32_t* out) {
   if (options.n_devices > 1) {
@@ -87,11 +82,16 @@ StatusOr<ByteSourcePtr> OpenSource(const mf_source& source, FileAccess access) {
 
 }  // namespace
 
+Status CheckFlag(uint8_t value, std::string_view name) {
+  if (value <= 1) return OkStatus();
+  return InvalidArgument(name, StrCat(static_cast<int>(value), " is neither 0 nor 1"));
+}
+
 StatusOr<LoadSettings> ReadModelOptions(const mf_model_options* in) {
   MF_ASSIGN_OR_RETURN(const mf_model_options options, ReadOptions(in, "mf_model_options"));
   MF_RETURN_IF_ERROR(CheckReserved(options.reserved, sizeof(options.reserved), "mf_model_options"));
   MF_RETURN_IF_ERROR(CheckFlag(options.allow_unknown_keys, "allow_unknown_keys"));
-  if (options.load_mode != MF_LOAD_MAP && options.load_mode != MF_LOAD_READ) {
+  if (options.load_mode < MF_LOAD_MAP || options.load_mode > MF_LOAD_HEADER) {
     return InvalidArgument("load_mode", StrCat(options.load_mode, " is no mode"));
   }
   LoadSettings settings;
@@ -99,6 +99,7 @@ StatusOr<LoadSettings> ReadModelOptions(const mf_model_options* in) {
   const bool read = options.load_mode == MF_LOAD_READ;
   settings.access = read ? FileAccess::kRead : FileAccess::kMap;
   settings.engine.read_weights = read;
+  settings.engine.header_only = options.load_mode == MF_LOAD_HEADER;
   settings.engine.allow_unknown_keys = options.allow_unknown_keys != 0;
   settings.engine.tuning = std::string(TextOf(options.tuning));
   settings.cancel = FlagOf(options.cancel);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "base/status.h"
 #include "capi/handles.h"
@@ -49,6 +50,9 @@ StatusOr<mf_sampling> ReadSamplingStruct(const mf_sampling* sampling);
 mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device, int32_t owner);
 // The bytes in use, or their peaks, of an account.
 MemoryUse UseOf(const MemoryAccount::Snapshot& snapshot, bool peak);
+
+// A field that is 0 or 1.
+Status CheckFlag(uint8_t value, std::string_view name);
 
 // NULL is an empty text.
 inline std::string_view TextOf(const char* text) { return text == nullptr ? "" : text; }

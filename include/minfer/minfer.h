@@ -22,9 +22,11 @@
 #include "metadata.h"
 #include "model.h"
 #include "plan.h"
+#include "quantize.h"
 #include "sampling.h"
 #include "session.h"
 #include "source.h"
+#include "tensor.h"
 #include "tokenizer.h"
 #include "types.h"
 

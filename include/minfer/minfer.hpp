@@ -129,6 +129,14 @@ int32_t TokenThunk(void* user_data, const mf_token_event* event) {
   }
 }
 
+template <typename Callback>
+int32_t WriteThunk(void* user_data, const void* bytes, size_t length) {
+  auto& callback = *static_cast<Callback*>(user_data);
+  return callback(std::string_view(static_cast<const char*>(bytes), length))
+             ? 0
+             : static_cast<int32_t>(MF_STATUS_UNAVAILABLE);
+}
+
 }  // namespace detail
 
 /** One message of a conversation. */
@@ -169,6 +177,15 @@ class Model : public detail::Owner<mf_model, mf_model_destroy> {
     mf_model_info info = MF_MODEL_INFO_INIT;
     if (mf_model_describe(get(), &info, error.out()) != MF_STATUS_OK) return error;
     return info;
+  }
+  /** All tensors of the file; their names live as long as the model. */
+  Result<std::vector<mf_tensor_info>> tensors() const {
+    Error error;
+    std::vector<mf_tensor_info> all(mf_tensor_count(get()), MF_TENSOR_INFO_INIT);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (mf_tensor_at(get(), i, &all[i], error.out()) != MF_STATUS_OK) return error;
+    }
+    return all;
   }
   Result<std::vector<mf_token>> encode(std::string_view text, uint32_t flags = 0) const {
     Error error;
@@ -317,6 +334,26 @@ class Session : public detail::Owner<mf_session, mf_session_destroy> {
   uint32_t position() const { return mf_session_position(get()); }
   uint32_t room() const { return mf_session_room(get()); }
 };
+
+/**
+ * Writes the model of a path anew in a type. `write` takes the new file's bytes as a
+ * std::string_view, piece after piece, and returns false when it cannot write them.
+ */
+template <typename Write>
+Result<mf_quantize_result> quantize(const char* path, mf_tensor_type type, Write&& write,
+                                    const mf_quantize_options* options = nullptr) {
+  Error error;
+  mf_source source = MF_SOURCE_INIT;
+  source.kind = MF_SOURCE_PATH;
+  source.path = path;
+  mf_quantize_result result = MF_QUANTIZE_RESULT_INIT;
+  using Plain = std::remove_reference_t<Write>;
+  if (mf_model_quantize(&source, 1, type, options, &detail::WriteThunk<Plain>, &write, &result,
+                        error.out()) != MF_STATUS_OK) {
+    return error;
+  }
+  return result;
+}
 
 }  // namespace mf
 

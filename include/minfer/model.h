@@ -34,7 +34,13 @@ enum {
    *  the one thing that the library cannot turn into a status. Default. */
   MF_LOAD_MAP = 0,
   /** Never map: copy the weights into memory of ours. */
-  MF_LOAD_READ = 1
+  MF_LOAD_READ = 1,
+  /** Only look: keys, tensors, tokenizer and template, for programs that need no more. No weight is
+   *  touched and no context can be made. Every well-formed file is taken: what this version does
+   *  not know of it, such as its architecture, is left out, 0 or empty, and calls that need the
+   *  tokenizer say why there is none. mf_model_validate() and mf_model_plan() take it as
+   *  MF_LOAD_MAP. */
+  MF_LOAD_HEADER = 2
 };
 
 /** One device of the list in the options. Fields for splitting a model will follow. */

@@ -54,6 +54,20 @@ Status CheckVocabulary(const ModelHeader& header) {
       .WithName("token_embd.weight");
 }
 
+// What can be said of a model that this version does not run.
+ModelDescription DescribeInPart(const ModelFiles& files) {
+  const auto text = [&](std::string_view key) {
+    const StatusOr<std::string_view> value = files.metadata().GetString(key);
+    return value.ok() ? std::string(*value) : std::string();
+  };
+  ModelDescription model;
+  model.hp.architecture = text("general.architecture");
+  model.hp.name = text("general.name");
+  const StatusOr<uint32_t> file_type = files.metadata().GetU32("general.file_type");
+  if (file_type.ok()) model.hp.file_type = *file_type;
+  return model;
+}
+
 }  // namespace
 
 StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options) {
@@ -86,14 +100,9 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
     return Cancelled(0, 0);
   }
+  if (options.header_only) return LoadHeader(std::move(files), options);
   MF_ASSIGN_OR_RETURN(ModelHeader header, ReadModelHeader(std::move(files), options));
-  std::shared_ptr<Model> model(new Model(std::move(header)));
-  model->logger_ =
-      std::make_shared<const Logger>(options.log_sink, options.log_user_data, options.log_level);
-  for (const std::string& warning : model->tokenizer().warnings()) {
-    model->logger_->Warning(warning);
-  }
-  model->account_ = std::make_shared<MemoryAccount>();
+  const std::shared_ptr<Model> model = Create(std::move(header), options);
   MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
   model->device_index_ = options.device;
   MF_ASSIGN_OR_RETURN(model->device_, FindDevice(options.device));
@@ -103,15 +112,46 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
   MF_RETURN_IF_ERROR(model->LoadRope());
   MF_RETURN_IF_ERROR(model->LoadWeights(options));
+  model->logger_->Info("loaded ", model->description().hp.architecture, " \"",
+                       model->description().hp.name, "\", ", model->n_parameters_, " parameters, ",
+                       WeightBytes(model->description()), " bytes");
+  return std::shared_ptr<const Model>(model);
+}
+
+std::shared_ptr<Model> Model::Create(ModelHeader header, const ModelOptions& options) {
+  std::shared_ptr<Model> model(new Model(std::move(header)));
+  model->logger_ =
+      std::make_shared<const Logger>(options.log_sink, options.log_user_data, options.log_level);
+  for (const std::string& warning : model->tokenizer().warnings()) {
+    model->logger_->Warning(warning);
+  }
+  model->account_ = std::make_shared<MemoryAccount>();
   for (const TensorInfo& tensor : model->files().tensors()) {
     uint64_t elements = 1;
     for (int64_t dim : tensor.shape()) elements *= static_cast<uint64_t>(dim);
     model->n_parameters_ += elements;
   }
-  model->logger_->Info("loaded ", model->description().hp.architecture, " \"",
-                       model->description().hp.name, "\", ", model->n_parameters_, " parameters, ",
-                       WeightBytes(model->description()), " bytes");
-  return std::shared_ptr<const Model>(std::move(model));
+  return model;
+}
+
+StatusOr<std::shared_ptr<const Model>> Model::LoadHeader(ModelFiles files,
+                                                         const ModelOptions& options) {
+  DescribeOptions describe;
+  describe.allow_unknown_keys = true;
+  StatusOr<ModelDescription> description = DescribeModel(files, describe);
+  StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(files.metadata());
+  const Status tokenizer_status = tokenizer.status();
+  if (!tokenizer.ok()) {
+    VocabularyData no_words;
+    no_words.model = "none";
+    tokenizer = Tokenizer::Create(no_words);
+    MF_RETURN_IF_ERROR(tokenizer.status());
+  }
+  ModelDescription known = description.ok() ? *std::move(description) : DescribeInPart(files);
+  const std::shared_ptr<Model> model =
+      Create({std::move(files), std::move(known), *std::move(tokenizer)}, options);
+  model->tokenizer_status_ = tokenizer_status;
+  return std::shared_ptr<const Model>(model);
 }
 
 Status Model::LoadWeights(const ModelOptions& options) {

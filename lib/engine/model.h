@@ -28,6 +28,8 @@ using LoadProgressFn = bool (*)(void* user_data, uint64_t bytes_done, uint64_t b
 struct ModelOptions {
   int32_t device = 0;         // index into FindDevices()
   bool read_weights = false;  // copy them even where they could be used in place
+  // Only look at the file: no weight is touched, and what is not known of it is left out.
+  bool header_only = false;
   bool allow_unknown_keys = false;
   std::string tuning;  // levers of scope kModel
   LoadProgressFn progress = nullptr;
@@ -55,12 +57,16 @@ StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& opt
 class Model {
  public:
   // CANCELLED when the flag or the progress function says so. On failure everything is given back.
+  // With header_only every well-formed file is taken.
   static StatusOr<std::shared_ptr<const Model>> Load(ModelFiles files, const ModelOptions& options);
 
   const ModelFiles& files() const { return header_.files; }
   const Metadata& metadata() const { return header_.files.metadata(); }
   const ModelDescription& description() const { return header_.description; }
+  // Without words when the header alone was loaded and tokenizer_status() says why.
   const Tokenizer& tokenizer() const { return *header_.tokenizer; }
+  const Status& tokenizer_status() const { return tokenizer_status_; }
+  bool has_weights() const { return weights_ != nullptr; }
   // Tokens that may be fed and sampled: the vocabulary, never a spare row of the embedding.
   // Without a tokenizer every row counts.
   int32_t n_tokens() const {
@@ -81,6 +87,10 @@ class Model {
 
  private:
   explicit Model(ModelHeader header) : header_(std::move(header)) {}
+  // The parts that every kind of load has: log, account, counts.
+  static std::shared_ptr<Model> Create(ModelHeader header, const ModelOptions& options);
+  static StatusOr<std::shared_ptr<const Model>> LoadHeader(ModelFiles files,
+                                                           const ModelOptions& options);
   Status LoadWeights(const ModelOptions& options);
   Status LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done, uint64_t total);
   Status LoadRope();
@@ -88,6 +98,7 @@ class Model {
   Status LoadFrequencyFactors(int64_t tensor_index, RopeConfig* rope) const;
 
   ModelHeader header_;
+  Status tokenizer_status_;
   std::shared_ptr<const Logger> logger_;
   std::shared_ptr<MemoryAccount> account_;
   std::shared_ptr<HostMemory> memory_;

@@ -16,6 +16,7 @@ constexpr uint64_t kMaxAlignment = uint64_t{1} << 31;  // the key is a u32
 constexpr uint64_t kMaxNameBytes = 63;
 constexpr size_t kMaxDims = 4;
 constexpr std::string_view kAlignmentKey = "general.alignment";
+constexpr std::string_view kSplitPrefix = "split.";
 
 Status WriterError(StatusCode code, std::string_view name, const std::string& message) {
   const std::string printable = Printable(name);
@@ -95,7 +96,7 @@ void GgufWriter::SetStringArray(std::string_view key, absl::Span<const std::stri
 void GgufWriter::CopyMetadata(const Metadata& metadata) {
   for (size_t i = 0; i < metadata.size(); ++i) {
     const std::string_view key = metadata.key(i);
-    if (key == kAlignmentKey) continue;
+    if (key == kAlignmentKey || key.starts_with(kSplitPrefix)) continue;
     const GgufType type = metadata.type(i);
     if (type == GgufType::kString) {
       SetString(key, metadata.ValueBytes(i));

@@ -63,7 +63,7 @@ class GgufWriter {
     for (const T& value : values) AppendNumber(value, out);
   }
   void SetStringArray(std::string_view key, absl::Span<const std::string> values);
-  // All keys of `metadata`, but not general.alignment.
+  // All keys of `metadata`, but not general.alignment and those that say how a model is split.
   void CopyMetadata(const Metadata& metadata);
 
   // Declares the next tensor. INVALID_ARGUMENT for a name, shape or type that a reader would

@@ -114,7 +114,7 @@ class Driver {
         if (models_.size() >= 2) return DestroyOne(&models_, &mf_model_destroy);
         Extended<mf_model_options> extended = {MF_MODEL_OPTIONS_INIT};
         mf_model_options& options = extended.known;
-        options.load_mode = static_cast<mf_load_mode>(Byte() % 3);
+        options.load_mode = static_cast<mf_load_mode>(Byte() % 4);
         if (Byte() % 8 == 0) options.struct_size = Number();
         if (Byte() % 8 == 0) options.reserved[0] = Byte();
         if (Byte() % 4 == 0) options.cancel = cancel_;

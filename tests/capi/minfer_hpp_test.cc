@@ -67,5 +67,24 @@ TEST_CASE("minfer.hpp: a conversation, and everything given back", "[capi]") {
   CHECK(context->statistics()->n_sessions == 2);
 }
 
+TEST_CASE("minfer.hpp: tensors, and a model written anew", "[capi]") {
+  auto model = mf::Model::load(TinyModel("llama"));
+  REQUIRE(model);
+  auto tensors = model->tensors();
+  REQUIRE(tensors);
+  CHECK(tensors->size() == model->describe()->n_tensors);
+  size_t bytes = 0;
+  auto result =
+      mf::quantize(TinyModel("llama").c_str(), MF_TENSOR_Q8_0, [&](std::string_view piece) {
+        bytes += piece.size();
+        return true;
+      });
+  REQUIRE(result);
+  CHECK(result->file_bytes == bytes);
+  auto full = mf::quantize(TinyModel("llama").c_str(), MF_TENSOR_Q8_0,
+                           [](std::string_view) { return false; });
+  CHECK(full.error().status() == MF_STATUS_UNAVAILABLE);
+}
+
 }  // namespace
 }  // namespace capi_test

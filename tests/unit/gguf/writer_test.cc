@@ -71,6 +71,25 @@ TEST_CASE("GgufWriter: metadata copied from a file is written bit for bit", "[gg
   }
 }
 
+TEST_CASE("GgufWriter: keys that say how a model is split are not copied", "[gguf]") {
+  GgufWriter first;
+  first.Set<uint16_t>("split.no", 0);
+  first.Set<uint16_t>("split.count", 1);
+  first.SetString("splitter", "stays");
+  const StatusOr<std::string> bytes = first.WriteToString(nullptr);
+  MF_REQUIRE_OK(bytes);
+  const StatusOr<GgufFile> file = ParseBytes(*bytes);
+  MF_REQUIRE_OK(file);
+  GgufWriter second;
+  second.CopyMetadata(file->metadata());
+  const StatusOr<std::string> copy = second.WriteToString(nullptr);
+  MF_REQUIRE_OK(copy);
+  const StatusOr<GgufFile> copied = ParseBytes(*copy);
+  MF_REQUIRE_OK(copied);
+  CHECK(copied->metadata().size() == 1);
+  CHECK(copied->metadata().Has("splitter"));
+}
+
 TEST_CASE("GgufWriter: a tensor that could not be read is refused", "[gguf]") {
   GgufWriter writer;
   MF_REQUIRE_OK(writer.AddTensor("a", ElementType::kF32, {1}));
