@@ -8,6 +8,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "data"))
 import gguf_bad  # noqa: E402
 
+SHARED = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir,
+                      "shared")
 REAL_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 TEMPLATE = ("{% for m in messages %}<|user|>{{ m['role'] }}: {{ m['content'] }}<|end|>{% endfor %}"
             "{% if add_generation_prompt %}<|user|>assistant: {% endif %}")
