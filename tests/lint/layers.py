@@ -37,7 +37,7 @@ KERNEL_FOLDERS = {
 }
 
 LIB_LAYERS = set().union(*ORDER) - {"capi"}
-CUDA_FOLDERS = ("lib/backend/cuda/", "kernels/cuda/")
+CUDA_FOLDERS = ("lib/backend/cuda/", "kernels/cuda/", "examples/cuda_primer/")
 CUDA_HEADERS = ("cuda", "cublas", "cooperative_groups", "mma.h", "nv/", "nvtx", "nvrtc", "cub/",
                 "thrust/", "cute/", "cutlass/", "device_launch_parameters", "curand", "cudnn")
 
