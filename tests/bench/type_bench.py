@@ -4,14 +4,18 @@
 """Speed of one seeded model in each tensor type, beside llama-bench's, run in turns.
 
 Writes the files that are missing to --folder with synth_gguf.py (--synth), then runs for each type
-the peer, ours, ours, the peer, and prints the best of each. Not a test: timings never are.
+the peer, ours, ours, the peer, and prints the best of each: tokens a second of prefill and of decode,
+ours, the peer's and the ratio. --processor-time counts the processor's seconds with one thread, for
+a busy machine. Not a test: timings never are.
 Usage: type_bench.py --synth FILE --folder DIR [--ours minfer-bench] [--peer llama-bench]
                      [--types q4_k,q5_0,...] [--threads 2] [--prompt 128] [--generate 32]
+                     [--processor-time]
 """
 
 import argparse
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -79,15 +83,19 @@ def model_file(synth, folder, name):
     return path
 
 
-def run(command):
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def run(options, command):
+    environment = dict(os.environ)
+    if options.processor_time:
+        environment["LD_PRELOAD"] = str(options.folder / "processor_clock.so")
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return json.loads(done.stdout)
 
 
 def speed(options, program, path):
     """Tokens a second of prefill and decode."""
     command = [program, "-m", path, "-p", options.prompt, "-n", options.generate]
     command += ["-t", options.threads, "-r", 3, "-o", "json"]
-    rows = run([str(word) for word in command])
+    rows = run(options, [str(word) for word in command])
     if "samples" in rows[0]:  # ours, prefill first
         assert len(rows) == 2
         return tuple(max(row["samples"]) for row in rows)
@@ -119,8 +127,14 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--prompt", type=int, default=128)
     parser.add_argument("--generate", type=int, default=32)
+    parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.processor_time:
+        options.threads = 1
+        source = pathlib.Path(__file__).with_name("processor_clock.c")
+        shim = ["cc", "-O2", "-shared", "-fPIC", source, "-o"]
+        subprocess.run([*shim, options.folder / "processor_clock.so"], check=True)
     synth = load_synth(options.synth)
     for name in options.types.split(","):
         path = model_file(synth, options.folder, name)
