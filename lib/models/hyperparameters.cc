@@ -111,6 +111,11 @@ Status ReadWindowPattern(const ModelFiles& file, uint32_t period, Hyperparameter
   }
   MF_ASSIGN_OR_RETURN(period, metadata.GetU32Or(key, period));
   if (period == 0) return ImpossibleKey(key, "a period of 0 layers");
+  // A declared number: what stands for each layer must not outgrow the file.
+  if (static_cast<size_t>(hp->n_layers) > file.tensors().size()) {
+    return ImpossibleKey(hp->architecture + ".block_count",
+                         StrCat(hp->n_layers, " layers of ", file.tensors().size(), " tensors"));
+  }
   hp->layer_windowed.clear();
   for (int32_t i = 0; i < hp->n_layers; ++i) {
     hp->layer_windowed.push_back(static_cast<uint32_t>(i) % period != period - 1);
