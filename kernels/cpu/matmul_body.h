@@ -15,11 +15,11 @@ namespace minfer::kernels {
 // the second-level cache (from 512 KiB up) while the weights pass by.
 inline constexpr size_t kActivationChunkBytes = 192 * 1024;
 
-// `valid` of the V::kRows weight rows from row0 exist; N activation rows from m0. next: the weights
-// that will be wanted after these, or nullptr.
+// `valid` of the V::kRows weight rows from row0 exist; N activation rows from m0. ahead: how far
+// away the weights lie that will be wanted after these, or 0.
 template <class V, class Type, int N>
 void QuantizedTile(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0, int valid,
-                   int64_t m0, const uint8_t* next) {
+                   int64_t m0, size_t ahead) {
   const size_t stride = args.activation_row_bytes;
   const uint8_t* a =
       static_cast<const uint8_t*>(args.activations) + static_cast<size_t>(m0) * stride;
@@ -29,7 +29,6 @@ void QuantizedTile(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0
   const auto blocks = static_cast<size_t>(args.k / Type::kValues);
 #pragma GCC unroll 1
   for (size_t b = 0; b < blocks; ++b) {
-    const uint8_t* ahead = next != nullptr ? next + b * V::kRows * Type::kWeightBytes : nullptr;
     Type::template Add<V, N>(rows, b * Type::kWeightBytes, a + b * Type::kActivationBytes, stride,
                              sums, ahead);
   }
@@ -42,14 +41,14 @@ void QuantizedTile(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0
 // The tile of `columns` (1 to N) activation rows.
 template <class V, class Type, int N>
 inline void QuantizedTileOf(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0,
-                            int valid, int64_t m0, int64_t columns, const uint8_t* next) {
+                            int valid, int64_t m0, int64_t columns, size_t ahead) {
   if constexpr (N > 1) {
     if (columns < N) {
-      QuantizedTileOf<V, Type, N - 1>(args, rows, row0, valid, m0, columns, next);
+      QuantizedTileOf<V, Type, N - 1>(args, rows, row0, valid, m0, columns, ahead);
       return;
     }
   }
-  QuantizedTile<V, Type, N>(args, rows, row0, valid, m0, next);
+  QuantizedTile<V, Type, N>(args, rows, row0, valid, m0, ahead);
 }
 
 template <class V, class Type>
@@ -67,12 +66,11 @@ void QuantizedMatMul(const MatMulArgs& args) {
         rows.row[i] = static_cast<const uint8_t*>(args.weights) +
                       static_cast<size_t>(r + (i < valid ? i : valid - 1)) * args.weight_row_bytes;
       }
-      const uint8_t* next =
-          left > V::kRows ? rows.row[0] + V::kRows * args.weight_row_bytes : nullptr;
+      const size_t ahead = left > V::kRows ? V::kRows * args.weight_row_bytes : 0;
       for (int64_t m = m_begin; m < m_end; m += V::kColumns) {
         const int64_t columns = m_end - m < V::kColumns ? m_end - m : V::kColumns;
         QuantizedTileOf<V, Type, V::kColumns>(args, rows, r, valid, m, columns,
-                                              m == m_begin ? next : nullptr);
+                                              m == m_begin ? ahead : 0);
       }
     }
   }

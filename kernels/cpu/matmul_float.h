@@ -41,10 +41,13 @@ struct LoadBF16 {
 };
 
 // sums[r * N + n] += the products of `count` values of weight row r and activation row n. Values
-// past the last whole sixteen are padded with zeros, which add nothing.
+// past the last whole sixteen are padded with zeros, which add nothing. One activation row is too
+// little work to hide the memory's latency, and several rows are streams that the processor's own
+// prefetchers don't follow well: the bytes `ahead` of those in use are asked for, which doubles the
+// speed of a matrix that is not in the caches.
 template <class V, class Loader, int Rows, int N>
 [[gnu::always_inline]] inline void AddProducts(const uint8_t* const* rows, const uint8_t* x,
-                                               size_t stride, int64_t count,
+                                               size_t stride, int64_t count, size_t ahead,
                                                typename V::Floats* sums) {
   typename V::Floats local[Rows * N];
 #pragma GCC unroll 32
@@ -57,6 +60,7 @@ template <class V, class Loader, int Rows, int N>
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       const typename V::Floats w = Loader::template Load<V>(rows[r] + i * Loader::kBytes);
+      if constexpr (N == 1) V::Prefetch(rows[r] + i * Loader::kBytes + ahead);
 #pragma GCC unroll 16
       for (int n = 0; n < N; ++n) local[r * N + n] = V::FmaFloats(w, values[n], local[r * N + n]);
     }
@@ -90,7 +94,8 @@ void FloatTile(const MatMulArgs& args, int64_t row0, int64_t m0) {
                      static_cast<size_t>(m0) * args.activation_row_bytes;
   typename V::Floats sums[Rows * N];
   for (int i = 0; i < Rows * N; ++i) sums[i] = V::ZeroFloats();
-  AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, sums);
+  AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k,
+                                  Rows * args.weight_row_bytes, sums);
   for (int r = 0; r < Rows; ++r) {
     for (int n = 0; n < N; ++n) {
       args.out[(m0 + n) * args.out_stride + row0 + r] = V::Sum(sums[r * N + n]);
@@ -140,11 +145,11 @@ void DecodedRow(const MatMulArgs& args, const ElementTraits& traits, int64_t row
     int64_t n = 0;
     for (; n + 4 <= columns; n += 4) {
       AddProducts<V, LoadF32, 1, 4>(rows, x + n * args.activation_row_bytes + i * 4,
-                                    args.activation_row_bytes, count, sums + n);
+                                    args.activation_row_bytes, count, 0, sums + n);
     }
     for (; n < columns; ++n) {
       AddProducts<V, LoadF32, 1, 1>(rows, x + n * args.activation_row_bytes + i * 4,
-                                    args.activation_row_bytes, count, sums + n);
+                                    args.activation_row_bytes, count, 0, sums + n);
     }
   }
   for (int64_t n = 0; n < columns; ++n) {

@@ -28,16 +28,16 @@ struct TileRows {
   const uint8_t* row[V::kRows];
 };
 
-// Asks for part `part` of `Parts` of a block's share of the next tile, which begins at `ahead`
-// (nullptr: of nothing). The rows of a tile are short streams far apart, which the processor's own
-// prefetchers don't follow well: this doubles the speed of a matrix that is not in the caches. A
-// super-block asks part by part, since only so many lines can be on their way at once.
-template <class V, class Type, size_t Parts>
-[[gnu::always_inline]] inline void Prefetch(const uint8_t* ahead, size_t part) {
-  constexpr size_t kBytes = V::kRows * Type::kWeightBytes / Parts;
-  if (ahead == nullptr) return;
-#pragma GCC unroll 64
-  for (size_t i = 0; i < kBytes; i += 64) V::Prefetch(ahead + part * kBytes + i);
+// Asks for the cache lines `ahead` bytes (0: asks for none) from `offset` in each row: the same
+// part of the next tile. The rows of a tile are short streams far apart, which the processor's own
+// prefetchers don't follow well: this doubles the speed of a matrix that is not in the caches. Row
+// by row, since lines of one row that are asked for in a burst are dropped. A type asks once for
+// every 64 bytes of a row or less.
+template <class V>
+[[gnu::always_inline]] inline void Prefetch(const TileRows<V>& rows, size_t offset, size_t ahead) {
+  if (ahead == 0) return;
+#pragma GCC unroll 16
+  for (int i = 0; i < V::kRows; ++i) V::Prefetch(rows.row[i] + offset + ahead);
 }
 
 // The codes of 16 packed bytes a row: values 0..15 in codes[0..3], 16..31 in codes[4..7].

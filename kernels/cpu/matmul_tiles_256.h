@@ -23,11 +23,11 @@ struct TileScaleMin {
   static constexpr size_t kActivationBytes = sizeof(ActivationBlock256);
   static constexpr int kValues = kSuperBlock;
 
-  // Adds one block's products to sums[0..N) and asks for the bytes at `ahead`.
+  // Adds one block's products to sums[0..N) and asks for the bytes `ahead` of it.
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums, const uint8_t* ahead) {
+                                                typename V::F32* sums, size_t ahead) {
     typename V::I32 head[4];  // scale and min, then the 12 bytes of scales
     V::LoadTransposed(rows.row, offset, head);
     typename V::I32 scales[8];
@@ -42,7 +42,7 @@ struct TileScaleMin {
     for (int n = 0; n < N; ++n) totals[n] = V::Zero();
 #pragma GCC unroll 1
     for (size_t p = 0; p < 4; ++p) {  // 64 values: sub-blocks 2p (low halves) and 2p + 1
-      Prefetch<V, TileScaleMin, 4>(ahead, p);
+      Prefetch<V>(rows, offset + kWeightBytes / 4 * p, ahead);
       typename V::I32 even[8];
       typename V::I32 odd[8];
       UnpackPair<V>(rows, offset + offsetof(Block, quants) + 32 * p, even, odd);
@@ -140,11 +140,11 @@ struct Tile16s {
   static constexpr size_t kActivationBytes = sizeof(ActivationBlock256);
   static constexpr int kValues = kSuperBlock;
 
-  // Adds one block's products to sums[0..N) and asks for the bytes at `ahead`.
+  // Adds one block's products to sums[0..N) and asks for the bytes `ahead` of it.
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums, const uint8_t* ahead) {
+                                                typename V::F32* sums, size_t ahead) {
     Scales16<V> w;
     Format::template UnpackScales<V>(rows, offset, w);
     typename V::I32 scales[16];
@@ -163,7 +163,7 @@ struct Tile16s {
     }
 #pragma GCC unroll 1
     for (size_t part = 0; part < 4; ++part) {  // 16 values of each of four groups of 32
-      Prefetch<V, Tile16s, 4>(ahead, part);
+      Prefetch<V>(rows, offset + kWeightBytes / 4 * part, ahead);
       const size_t half = part / 2;
       const size_t side = part % 2;
       typename V::I32 codes[16];  // four dwords a group
@@ -347,11 +347,11 @@ struct TileIQ4_XS {
   static constexpr size_t kActivationBytes = sizeof(ActivationBlock256);
   static constexpr int kValues = kSuperBlock;
 
-  // Adds one block's products to sums[0..N) and asks for the bytes at `ahead`.
+  // Adds one block's products to sums[0..N) and asks for the bytes `ahead` of it.
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums, const uint8_t* ahead) {
+                                                typename V::F32* sums, size_t ahead) {
     typename V::I32 head[4];  // the scale, upper and lower bits of the scales
     V::LoadTransposed(rows.row, offset, head);
     typename V::I32 scales[8];
@@ -364,7 +364,7 @@ struct TileIQ4_XS {
     }
 #pragma GCC unroll 1
     for (size_t j = 0; j < 8; ++j) {
-      if (j % 2 == 0) Prefetch<V, TileIQ4_XS, 4>(ahead, j / 2);
+      if (j % 2 == 0) Prefetch<V>(rows, offset + kWeightBytes / 8 * j, ahead);
       typename V::I32 codes[8];
       UnpackNibbles<V>(rows, offset + offsetof(BlockIQ4_XS, quants) + 16 * j, codes);
       LookUp<V>(kIq4Codes, codes);

@@ -26,12 +26,12 @@ struct Tile32 {
   static constexpr size_t kActivationBytes = sizeof(ActivationBlock32);
   static constexpr int kValues = kBlock;
 
-  // Adds one block's products to sums[0..N) and asks for the bytes at `ahead`.
+  // Adds one block's products to sums[0..N) and asks for the bytes `ahead` of it.
   template <class V, int N>
   [[gnu::always_inline]] static inline void Add(const TileRows<V>& rows, size_t offset,
                                                 const uint8_t* a, size_t stride,
-                                                typename V::F32* sums, const uint8_t* ahead) {
-    Prefetch<V, Tile32, 1>(ahead, 0);
+                                                typename V::F32* sums, size_t ahead) {
+    Prefetch<V>(rows, offset, ahead);
     Unpacked32<V> w;
     Format::template Unpack<V>(rows, offset, w);
     typename V::I32 totals[N];  // from -kExcess * sum(q)
