@@ -162,6 +162,20 @@ struct Attention {
     for (int64_t i = 0; i < padded; i += V::kWidth) V::Store(row->total + i, V::Zero());
   }
 
+  // The sink of the row's head joins the sum. Beside a higher maximum the values shrink as in
+  // Merge.
+  static void AddSink(const AttentionArgs& a, int32_t head, int64_t padded, AttentionRow* row) {
+    if (a.sinks == nullptr || row->lo >= row->hi) return;
+    const float sink = a.sinks[head];
+    const float new_max = sink > row->total_max ? sink : row->total_max;
+    const float keep = Rescale(row->total_max, new_max);
+    row->total_sum = row->total_sum * keep + Rescale(sink, new_max);
+    row->total_max = new_max;
+    for (int64_t i = 0; i < padded; i += V::kWidth) {
+      V::Store(row->total + i, V::Mul(V::Load(row->total + i), V::Set(keep)));
+    }
+  }
+
   // out = total / sum; zeros when nothing was attended.
   static void Finish(const AttentionRow& row, int32_t head_dim_v) {
     const F inverse = V::Set(row.total_sum == 0.0f ? 0.0f : 1.0f / row.total_sum);
@@ -230,7 +244,10 @@ struct Attention {
       }
     }
     if constexpr (!kPartial) {
-      for (int32_t r = 0; r < t->n_rows; ++r) Finish(t->rows[r], a.kv.head_dim_v);
+      for (int32_t r = 0; r < t->n_rows; ++r) {
+        AddSink(a, first_head + r % heads, t->padded, &t->rows[r]);
+        Finish(t->rows[r], a.kv.head_dim_v);
+      }
     }
   }
 
@@ -350,6 +367,7 @@ struct Attention {
           Merge(&row, from[padded], from[padded + 1], from, padded);
         }
         row.out = a.out + r * a.out_stride + int64_t{h} * a.kv.head_dim_v;
+        AddSink(a, h, padded, &row);
         Finish(row, a.kv.head_dim_v);
       }
     }

@@ -76,6 +76,9 @@ struct AttentionArgs {
   float scale = 1.0f;
   float softcap = 0.0f;  // 0: none
   int32_t window = 0;    // 0: all cells before; else only the last `window` cells, own included
+  // A score of each head that takes part in the softmax and has no value, neither scaled nor
+  // capped; [n_heads] or nullptr.
+  const float* sinks = nullptr;
   const int32_t* page_table = nullptr;
   int64_t page_table_stride = 0;
   const int32_t* row_sequence = nullptr;  // [rows] index into page_table; -1: padding row, out = 0
@@ -131,6 +134,11 @@ struct VectorKernels {
   void (*gelu_tanh)(const float* x, float* out, int64_t n);
   void (*silu_mul)(const float* gate, const float* up, float* out, int64_t n);
   void (*gelu_tanh_mul)(const float* gate, const float* up, float* out, int64_t n);
+  // g sigmoid(alpha g) (u + 1), g = min(gate, limit), u = up within +-limit.
+  void (*clamped_swiglu)(const float* gate, const float* up, float* out, int64_t n, float alpha,
+                         float limit);
+  // a + factor * x, the product and the sum rounded once where the unit has an fma.
+  void (*scale_add)(const float* x, float factor, const float* a, float* out, int64_t n);
   void (*softcap)(const float* x, float cap, float* out, int64_t n);
   // Rotates n_heads heads of one row. Pairs: neighbours (2i, 2i+1) or, with neox, (i, i +
   // rope_dim / 2). cos_sin: rope_dim / 2 pairs (cos, sin), magnitude already applied: see

@@ -60,6 +60,20 @@ typename V::F Silu(typename V::F x) {
   return V::Div(x, V::Add(V::Set(1.0f), power));
 }
 
+// The gated activation of gpt-oss (OpenAI 2025): g / (1 + e^(-alpha g)) (u + 1) with g at most the
+// limit and u within it on both sides.
+template <typename V>
+typename V::F ClampedSwiglu(typename V::F gate, typename V::F up, typename V::F alpha,
+                            typename V::F limit) {
+  using F = typename V::F;
+  const F one = V::Set(1.0f);
+  // The value comes second: a NaN stays one.
+  const F g = V::Min(limit, gate);
+  const F u = V::Max(V::Sub(V::Zero(), limit), V::Min(limit, up));
+  const F power = Exp<V>(V::Sub(V::Zero(), V::Mul(alpha, g)));
+  return V::Mul(V::Div(g, V::Add(one, power)), V::Add(u, one));
+}
+
 // The tanh form of GELU, x/2 (1 + tanh u) with u = sqrt(2/pi) (x + 0.044715 x^3), written as
 // x / (1 + e^-2u), which is the same and cancels nothing for negative x.
 template <typename V>

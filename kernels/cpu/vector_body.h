@@ -105,6 +105,15 @@ struct VectorOps {
   static void GeluTanhMul(const float* gate, const float* up, float* out, int64_t n) {
     MapBinary<V>(gate, up, out, n, [](F g, F u) { return V::Mul(GeluTanh<V>(g), u); });
   }
+  static void ClampedSwigluRow(const float* gate, const float* up, float* out, int64_t n,
+                               float alpha, float limit) {
+    MapBinary<V>(gate, up, out, n,
+                 [=](F g, F u) { return ClampedSwiglu<V>(g, u, V::Set(alpha), V::Set(limit)); });
+  }
+  static void ScaleAdd(const float* x, float factor, const float* a, float* out, int64_t n) {
+    const F f = V::Set(factor);
+    MapBinary<V>(x, a, out, n, [=](F v, F w) { return V::MulAdd(v, f, w); });
+  }
   static void Softcap(const float* x, float cap, float* out, int64_t n) {
     const F c = V::Set(cap);
     MapUnary<V>(x, out, n, [=](F v) { return V::Mul(c, Tanh<V>(V::Div(v, c))); });
@@ -153,9 +162,9 @@ struct VectorOps {
     }
   }
 
-  static constexpr VectorKernels kTable = {RmsNorm,     LayerNorm, Add,         Mul,
-                                           Scale,       SiluRow,   GeluTanhRow, SiluMul,
-                                           GeluTanhMul, Softcap,   Rope};
+  static constexpr VectorKernels kTable = {
+      RmsNorm,     LayerNorm,        Add,      Mul,     Scale, SiluRow, GeluTanhRow, SiluMul,
+      GeluTanhMul, ClampedSwigluRow, ScaleAdd, Softcap, Rope};
 };
 
 }  // namespace minfer::kernels

@@ -44,7 +44,9 @@ void AttendRow(const AttentionArgs& a, const VisibleRow& row, std::vector<float>
     weights.push_back(score);
     highest = std::max(highest, score);
   }
-  double total = 0.0;
+  const bool has_sink = a.sinks != nullptr && !weights.empty();
+  if (has_sink) highest = std::max<double>(highest, a.sinks[row.head]);
+  double total = has_sink ? std::exp(a.sinks[row.head] - highest) : 0.0;
   for (double& w : weights) total += (w = std::exp(w - highest));
   for (int64_t c = row.lo; c < row.hi; ++c) {
     ReadKvRow(a.kv, cell_of(c), nullptr, v->data());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/reference/vector_reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -42,11 +43,24 @@ float GeluTanh(float x) {
   return x / (1.0f + Exp((-2.0f * kGeluScale) * inner));
 }
 
+float ClampedSwiglu(float gate, float up, float alpha, float limit) {
+  const float g = std::isnan(gate) || gate < limit ? gate : limit;
+  const float low = std::isnan(up) || up < limit ? up : limit;
+  const float u = std::isnan(low) || low > -limit ? low : -limit;
+  return g / (1.0f + Exp(0.0f - alpha * g)) * (u + 1.0f);
+}
+
 double TrueSilu(double x) { return x / (1.0 + std::exp(-x)); }
 
 double TrueGeluTanh(double x) {
   const double u = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
   return x / (1.0 + std::exp(-2.0 * u));
+}
+
+double TrueClampedSwiglu(double gate, double up, double alpha, double limit) {
+  const double g = std::min(gate, limit);
+  const double u = std::clamp(up, -limit, limit);
+  return g / (1.0 + std::exp(-alpha * g)) * (u + 1.0);
 }
 
 void RmsNorm(const float* x, const float* weight, float* out, int64_t n, float eps) {

@@ -14,9 +14,11 @@ float Exp(float x);
 float Tanh(float x);
 float Silu(float x);
 float GeluTanh(float x);
+float ClampedSwiglu(float gate, float up, float alpha, float limit);
 
 double TrueSilu(double x);
 double TrueGeluTanh(double x);
+double TrueClampedSwiglu(double gate, double up, double alpha, double limit);
 
 void RmsNorm(const float* x, const float* weight, float* out, int64_t n, float eps);
 

@@ -111,6 +111,15 @@ ValueId GraphBuilder::GatedAct(std::string_view name, ValueId gate, ValueId up,
   return AddNode(OpKind::kGatedAct, name, attributes, {gate, up}, {});
 }
 
+ValueId GraphBuilder::ClampedSwiglu(std::string_view name, ValueId gate, ValueId up, float alpha,
+                                    float limit) {
+  OpAttributes attributes;
+  attributes.activation = Activation::kClampedSwiglu;
+  attributes.alpha = alpha;
+  attributes.limit = limit;
+  return AddNode(OpKind::kGatedAct, name, attributes, {gate, up}, {});
+}
+
 ValueId GraphBuilder::RopeTable(std::string_view name, ValueId positions, int32_t rope_config,
                                 int32_t rope_dim) {
   return AddNode(OpKind::kRopeTable, name, RopeTableAttributes(rope_config, rope_dim), {positions},
@@ -129,9 +138,50 @@ ValueId GraphBuilder::KvStore(std::string_view name, ValueId k, ValueId v, Value
 
 ValueId GraphBuilder::Attention(std::string_view name, ValueId q, ValueId store, ValueId page_table,
                                 ValueId row_sequence, ValueId row_length,
-                                const OpAttributes& attributes) {
+                                const OpAttributes& attributes, WeightId sinks) {
+  std::vector<WeightId> weights;
+  if (sinks != kNoId) weights.push_back(sinks);
   return AddNode(OpKind::kAttention, name, attributes,
-                 {q, store, page_table, row_sequence, row_length}, {});
+                 {q, store, page_table, row_sequence, row_length}, std::move(weights));
+}
+
+GraphBuilder::ExpertChoice GraphBuilder::TopExperts(std::string_view name, ValueId scores,
+                                                    int32_t n_used, bool normalise, float factor) {
+  OpAttributes attributes;
+  attributes.n_used = n_used;
+  attributes.normalise = normalise;
+  attributes.factor = factor;
+  const ValueId ids = AddNode(OpKind::kTopExperts, name, attributes, {scores}, {});
+  return {ids, SecondOutput(ids)};
+}
+
+GraphBuilder::ExpertGroups GraphBuilder::GroupExperts(std::string_view name, ValueId ids,
+                                                      int32_t n_experts) {
+  OpAttributes attributes;
+  attributes.n_experts = n_experts;
+  const ValueId slots = AddNode(OpKind::kGroupExperts, name, attributes, {ids}, {});
+  return {slots, SecondOutput(slots)};
+}
+
+ValueId GraphBuilder::ExpertMatMul(std::string_view name, ValueId x, const ExpertGroups& groups,
+                                   WeightId weight, WeightId bias, int32_t fan_out) {
+  OpAttributes attributes;
+  attributes.fan_out = fan_out;
+  return AddNode(OpKind::kExpertMatMul, name, attributes, {x, groups.slots, groups.counts},
+                 {weight, bias});
+}
+
+ValueId GraphBuilder::CombineExperts(std::string_view name, ValueId y, ValueId weights) {
+  return AddNode(OpKind::kCombineExperts, name, {}, {y, weights}, {});
+}
+
+ValueId GraphBuilder::GateRows(std::string_view name, ValueId x, ValueId gate) {
+  return AddNode(OpKind::kGateRows, name, {}, {x, gate}, {});
+}
+
+// A node's outputs are neighbours.
+ValueId GraphBuilder::SecondOutput(ValueId first) const {
+  return first == kNoId ? kNoId : first + 1;
 }
 
 void GraphBuilder::MarkOutput(ValueId value) {
@@ -180,16 +230,18 @@ ValueId GraphBuilder::AddNode(OpKind op, std::string_view name, OpAttributes att
     status_ = inferred.status();
     return kNoId;
   }
-  Value value;
-  value.name = node.name;
-  value.type = (*inferred)[0].type;
-  value.shape = (*inferred)[0].shape;
-  value.producer = static_cast<NodeId>(graph_.nodes.size());
-  graph_.values.push_back(std::move(value));
-  const auto id = static_cast<ValueId>(graph_.values.size()) - 1;
-  node.outputs = {id};
+  const auto first = static_cast<ValueId>(graph_.values.size());
+  for (size_t i = 0; i < inferred->size(); ++i) {
+    Value value;
+    value.name = i == 0 ? node.name : StrCat(node.name, ":", i);
+    value.type = (*inferred)[i].type;
+    value.shape = (*inferred)[i].shape;
+    value.producer = static_cast<NodeId>(graph_.nodes.size());
+    node.outputs.push_back(static_cast<ValueId>(graph_.values.size()));
+    graph_.values.push_back(std::move(value));
+  }
   graph_.nodes.push_back(std::move(node));
-  return id;
+  return first;
 }
 
 }  // namespace minfer

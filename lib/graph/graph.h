@@ -45,13 +45,18 @@ struct Value {
   }
 };
 
-// A weight as the header of the file declares it: ne0 values a row, ne1 rows.
+// A weight as the header of the file declares it: ne0 values a row, ne1 rows, and for experts ne2
+// matrices of them, one after the other.
 struct WeightInfo {
   std::string name;
   ElementType type = ElementType::kF32;
   int64_t ne0 = 0;
   int64_t ne1 = 1;
   uint64_t bytes = 0;
+  int64_t ne2 = 1;
+
+  int64_t elements() const { return ne0 * ne1 * ne2; }
+  uint64_t row_bytes() const { return bytes / static_cast<uint64_t>(ne1 * ne2); }
 };
 
 struct Node {

@@ -44,6 +44,16 @@ std::string_view OpName(OpKind kind) {
       return "rope_kv_store";
     case OpKind::kAttention:
       return "attention";
+    case OpKind::kTopExperts:
+      return "top_experts";
+    case OpKind::kGroupExperts:
+      return "group_experts";
+    case OpKind::kExpertMatMul:
+      return "expert_matmul";
+    case OpKind::kCombineExperts:
+      return "combine_experts";
+    case OpKind::kGateRows:
+      return "gate_rows";
   }
   return "unknown";
 }

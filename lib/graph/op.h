@@ -30,13 +30,27 @@ enum class OpKind : int32_t {
   kRope,         // x [T, heads * head_dim], table -> rotated x
   kKvStore,      // k, v, cells [T] -> an order edge; writes the layer's pages
   kRopeKvStore,  // k, v, table, cells -> an order edge: kRope of k, then kKvStore
-  kAttention,    // q, order edge of the layer's store, page table, row sequence, row length -> out
+  kAttention,    // q, order edge of the layer's store, page table, row sequence, row length -> out;
+                 // weight: a sink [n_heads], one more score without a value, or none
+  // Mixture of experts. A slot is one (row, expert) pair: slot t * n_used + j holds the j-th choice
+  // of row t. How many slots each expert has is data; sizes depend on the number of rows alone.
+  kTopExperts,      // scores [T, X] -> ids [T, n_used], best first, and their weights
+  kGroupExperts,    // ids [T, n_used] -> slots [S, 1] ordered by expert, counts [X, 1]
+  kExpertMatMul,    // x [S / fan_out, K], slots, counts, weight [K, N, X], bias [N, X] or none:
+                    // slot s of the output [S, N] is row s / fan_out by its expert's matrix
+  kCombineExperts,  // y [S, C], weights [T, n_used] -> sum of each row's slots, weighted [T, C]
+  kGateRows,        // x [T, C], gate [T, 1] -> x * sigmoid(gate)
 };
-inline constexpr int kOpKindCount = static_cast<int>(OpKind::kAttention) + 1;
+inline constexpr int kOpKindCount = static_cast<int>(OpKind::kGateRows) + 1;
 
 std::string_view OpName(OpKind kind);
 
-enum class Activation : int32_t { kSilu, kGeluTanh };
+enum class Activation : int32_t {
+  kSilu,
+  kGeluTanh,
+  // g sigmoid(alpha g) (u + 1) with g = min(gate, limit) and u = up kept within +-limit
+  kClampedSwiglu,
+};
 enum class RopeStyle : int32_t {
   kNorm,  // pairs (2i, 2i + 1)
   kNeox,  // pairs (i, i + rope_dim / 2)
@@ -46,7 +60,7 @@ enum class RopeStyle : int32_t {
 // data so that graphs can be compared and printed.
 struct OpAttributes {
   float eps = 0.0f;                           // kRmsNorm, kLayerNorm
-  float factor = 1.0f;                        // kScale
+  float factor = 1.0f;                        // kScale, kTopExperts: weights are multiplied by it
   float softcap = 0.0f;                       // kSoftcap, kAttention (0: none)
   float scale = 1.0f;                         // kAttention: scores are multiplied by it
   int32_t layer = -1;                         // kKvStore, kRopeKvStore, kAttention
@@ -59,6 +73,12 @@ struct OpAttributes {
   int32_t rope_config = -1;                   // kRopeTable: index into the model's RoPE settings
   RopeStyle rope_style = RopeStyle::kNorm;    // kRope, kRopeKvStore
   Activation activation = Activation::kSilu;  // kAct, kGatedAct, kGatedMatMul
+  float alpha = 0.0f;                         // kClampedSwiglu
+  float limit = 0.0f;                         // kClampedSwiglu
+  int32_t n_experts = 0;                      // kGroupExperts
+  int32_t n_used = 0;                         // kTopExperts: experts a row
+  bool normalise = false;                     // kTopExperts: the weights of a row sum to 1
+  int32_t fan_out = 0;                        // kExpertMatMul: slots that read one row of x
 
   friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };

@@ -51,6 +51,22 @@ void AddRope(const OpAttributes& a, std::vector<Field>* fields) {
   fields->push_back({"rope_style", a.rope_style == RopeStyle::kNorm ? "\"norm\"" : "\"neox\""});
 }
 
+void AddActivation(const OpAttributes& a, std::vector<Field>* fields) {
+  switch (a.activation) {
+    case Activation::kSilu:
+      fields->push_back({"activation", "\"silu\""});
+      break;
+    case Activation::kGeluTanh:
+      fields->push_back({"activation", "\"gelu_tanh\""});
+      break;
+    case Activation::kClampedSwiglu:
+      fields->push_back({"activation", "\"clamped_swiglu\""});
+      fields->push_back({"alpha", Number(a.alpha)});
+      fields->push_back({"limit", Number(a.limit)});
+      break;
+  }
+}
+
 // The attributes that the operation reads, each as a JSON value.
 std::vector<Field> Attributes(const Node& node) {
   const OpAttributes& a = node.attributes;
@@ -72,7 +88,7 @@ std::vector<Field> Attributes(const Node& node) {
     case OpKind::kAct:
     case OpKind::kGatedAct:
     case OpKind::kGatedMatMul:
-      fields = {{"activation", a.activation == Activation::kSilu ? "\"silu\"" : "\"gelu_tanh\""}};
+      AddActivation(a, &fields);
       break;
     case OpKind::kRopeTable:
       fields = {{"rope_config", StrCat(a.rope_config)}, {"rope_dim", StrCat(a.rope_dim)}};
@@ -95,8 +111,21 @@ std::vector<Field> Attributes(const Node& node) {
       fields.push_back({"softcap", Number(a.softcap)});
       fields.push_back({"window", StrCat(a.window)});
       break;
+    case OpKind::kTopExperts:
+      fields = {{"n_used", StrCat(a.n_used)},
+                {"normalise", a.normalise ? "true" : "false"},
+                {"factor", Number(a.factor)}};
+      break;
+    case OpKind::kGroupExperts:
+      fields = {{"n_experts", StrCat(a.n_experts)}};
+      break;
+    case OpKind::kExpertMatMul:
+      fields = {{"fan_out", StrCat(a.fan_out)}};
+      break;
     case OpKind::kGetRows:
     case OpKind::kSelectRows:
+    case OpKind::kCombineExperts:
+    case OpKind::kGateRows:
     case OpKind::kMatMul:
     case OpKind::kMatMulGroup:
     case OpKind::kAddBias:
@@ -175,6 +204,7 @@ std::string DotLabel(const Graph& graph, const Node& node) {
     if (id == kNoId) continue;
     const WeightInfo& weight = graph.weight(id);
     label += StrCat("\n", weight.name, ": ", TypeOf(weight), " ", weight.ne1, " x ", weight.ne0);
+    if (weight.ne2 != 1) label += StrCat(" x ", weight.ne2, " experts");
   }
   return label;
 }

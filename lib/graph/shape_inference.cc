@@ -35,6 +35,11 @@ class NodeShapes {
     return OkStatus();
   }
 
+  Status Inputs(size_t count) const {
+    if (node_.inputs.size() == count) return OkStatus();
+    return Fail(StrCat("has ", node_.inputs.size(), " inputs, expected ", count));
+  }
+
   Status Type(size_t i, DataType type) const {
     if (input(i).type != type) {
       return Fail(StrCat("input ", i, " '", input(i).name, "' has data type ",
@@ -56,12 +61,19 @@ class NodeShapes {
   // A column of int32, one a row of something else.
   Status Ids(size_t i, int64_t rows) const { return Matrix(i, DataType::kI32, rows, 1); }
 
-  Status Weight(size_t i) const {
+  Status Weight(size_t i) const { return Matrices(i, 1); }
+
+  // A weight of `experts` matrices.
+  Status Matrices(size_t i, int64_t experts) const {
     if (!has_weight(i)) return Fail(StrCat("weight ", i, " is absent"));
     const WeightInfo& info = weight(i);
     if (info.ne0 <= 0 || info.ne0 >= kLargestExtent || info.ne1 <= 0 ||
         info.ne1 >= kLargestExtent) {
       return Fail(StrCat("weight '", info.name, "' is ", info.ne0, " x ", info.ne1));
+    }
+    if (info.ne2 != experts) {
+      return Fail(
+          StrCat("weight '", info.name, "' has ", info.ne2, " matrices, expected ", experts));
     }
     return OkStatus();
   }
@@ -190,6 +202,9 @@ Inferred InferBinary(const NodeShapes& node) {
 
 Inferred InferGatedMatMul(const NodeShapes& node) {
   MF_RETURN_IF_ERROR(node.Counts(1, 2));
+  if (node.attributes().activation == Activation::kClampedSwiglu) {
+    return node.Fail("clamped_swiglu has no fused form");
+  }
   MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
   MF_RETURN_IF_ERROR(node.RowLength(0, node.input(0).shape.cols));
   MF_RETURN_IF_ERROR(node.RowLength(1, node.input(0).shape.cols));
@@ -278,9 +293,10 @@ Status CheckStoreOf(const NodeShapes& node, const Graph& graph) {
 }
 
 Inferred InferAttention(const NodeShapes& node, const Graph& graph) {
-  MF_RETURN_IF_ERROR(node.Counts(5, 0));
+  MF_RETURN_IF_ERROR(node.Counts(5, node.weight_count() == 1 ? 1 : 0));
   MF_RETURN_IF_ERROR(CheckLayer(node));
   const OpAttributes& a = node.attributes();
+  if (node.weight_count() == 1) MF_RETURN_IF_ERROR(node.VectorWeight(0, a.n_heads));
   if (a.n_heads <= 0 || a.n_heads % a.n_kv_heads != 0) {
     return node.Fail(StrCat(a.n_heads, " heads over ", a.n_kv_heads, " KV heads"));
   }
@@ -293,6 +309,81 @@ Inferred InferAttention(const NodeShapes& node, const Graph& graph) {
   MF_RETURN_IF_ERROR(node.Ids(3, rows));
   MF_RETURN_IF_ERROR(node.Ids(4, rows));
   return One({rows, static_cast<int64_t>(a.n_heads) * a.head_dim_v});
+}
+
+Inferred InferAct(const NodeShapes& node) {
+  if (node.attributes().activation == Activation::kClampedSwiglu) {
+    return node.Fail("clamped_swiglu wants a gate and an up");
+  }
+  return InferUnary(node);
+}
+
+Inferred InferTopExperts(const NodeShapes& node) {
+  MF_RETURN_IF_ERROR(node.Counts(1, 0));
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
+  const ValueShape& scores = node.input(0).shape;
+  const int64_t n_used = node.attributes().n_used;
+  if (n_used <= 0 || n_used > scores.cols) {
+    return node.Fail(StrCat(n_used, " of ", scores.cols, " experts are used"));
+  }
+  if (scores.rows * n_used >= kLargestExtent) {
+    return node.Fail(StrCat(scores.rows, " rows by ", n_used, " experts"));
+  }
+  const ValueShape chosen{scores.rows, n_used};
+  return std::vector<InferredValue>{{DataType::kI32, chosen}, {DataType::kF32, chosen}};
+}
+
+Inferred InferGroupExperts(const NodeShapes& node) {
+  MF_RETURN_IF_ERROR(node.Counts(1, 0));
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kI32));
+  MF_RETURN_IF_ERROR(node.Positive("n_experts", node.attributes().n_experts));
+  if (node.input(0).shape.elements() >= kLargestExtent) {
+    return node.Fail(StrCat(node.input(0).shape.elements(), " slots"));
+  }
+  return std::vector<InferredValue>{{DataType::kI32, {node.input(0).shape.elements(), 1}},
+                                    {DataType::kI32, {node.attributes().n_experts, 1}}};
+}
+
+Inferred InferExpertMatMul(const NodeShapes& node) {
+  if (node.weight_count() != 2) {
+    return node.Fail(StrCat("has ", node.weight_count(), " weights, expected one and a bias"));
+  }
+  MF_RETURN_IF_ERROR(node.Inputs(3));
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
+  MF_RETURN_IF_ERROR(node.Positive("fan_out", node.attributes().fan_out));
+  const ValueShape& x = node.input(0).shape;
+  const int64_t experts = node.input(2).shape.rows;
+  const int64_t slots = x.rows * node.attributes().fan_out;
+  MF_RETURN_IF_ERROR(node.Ids(1, slots));
+  MF_RETURN_IF_ERROR(node.Ids(2, experts));
+  MF_RETURN_IF_ERROR(node.Matrices(0, experts));
+  MF_RETURN_IF_ERROR(node.RowLength(0, x.cols));
+  if (node.has_weight(1)) {
+    MF_RETURN_IF_ERROR(node.Weight(1));
+    MF_RETURN_IF_ERROR(node.RowLength(1, node.weight(0).ne1));
+    if (node.weight(1).ne1 != experts) {
+      return node.Fail(StrCat("weight '", node.weight(1).name, "' has ", node.weight(1).ne1,
+                              " rows for ", experts, " experts"));
+    }
+  }
+  return One({slots, node.weight(0).ne1});
+}
+
+Inferred InferCombineExperts(const NodeShapes& node) {
+  MF_RETURN_IF_ERROR(node.Counts(2, 0));
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
+  MF_RETURN_IF_ERROR(node.Type(1, DataType::kF32));
+  const ValueShape& weights = node.input(1).shape;
+  const ValueShape& y = node.input(0).shape;
+  MF_RETURN_IF_ERROR(node.Matrix(0, DataType::kF32, weights.elements(), y.cols));
+  return One({weights.rows, y.cols});
+}
+
+Inferred InferGateRows(const NodeShapes& node) {
+  MF_RETURN_IF_ERROR(node.Counts(2, 0));
+  MF_RETURN_IF_ERROR(node.Type(0, DataType::kF32));
+  MF_RETURN_IF_ERROR(node.Matrix(1, DataType::kF32, node.input(0).shape.rows, 1));
+  return One(node.input(0).shape);
 }
 
 Inferred InferByKind(const NodeShapes& node, const Graph& graph, OpKind op) {
@@ -317,8 +408,9 @@ Inferred InferByKind(const NodeShapes& node, const Graph& graph, OpKind op) {
       return InferBinary(node);
     case OpKind::kScale:
     case OpKind::kSoftcap:
-    case OpKind::kAct:
       return InferUnary(node);
+    case OpKind::kAct:
+      return InferAct(node);
     case OpKind::kGatedMatMul:
       return InferGatedMatMul(node);
     case OpKind::kRopeTable:
@@ -331,6 +423,16 @@ Inferred InferByKind(const NodeShapes& node, const Graph& graph, OpKind op) {
       return InferRopeKvStore(node);
     case OpKind::kAttention:
       return InferAttention(node, graph);
+    case OpKind::kTopExperts:
+      return InferTopExperts(node);
+    case OpKind::kGroupExperts:
+      return InferGroupExperts(node);
+    case OpKind::kExpertMatMul:
+      return InferExpertMatMul(node);
+    case OpKind::kCombineExperts:
+      return InferCombineExperts(node);
+    case OpKind::kGateRows:
+      return InferGateRows(node);
   }
   return node.Fail(StrCat("unknown operation ", static_cast<int>(op)));
 }

@@ -26,6 +26,7 @@ struct AttentionShape {
   KvFormat k_format = KvFormat::kF32;
   KvFormat v_format = KvFormat::kF32;
   bool rope = false;  // stored through kRopeKvStore
+  bool sinks = false;
 };
 
 constexpr int32_t kSequences = 2;
@@ -35,14 +36,15 @@ constexpr int32_t kScratchPage = 7;
 // Logical page i of sequence s; no order, no neighbours.
 constexpr int32_t kPageTable[kSequences][kPagesPerSequence] = {{4, 0, 6}, {1, 5, 2}};
 
-Graph BuildGraph(const AttentionShape& shape, int32_t decode_rows, int32_t prefill_rows) {
+Graph BuildGraph(const AttentionShape& shape, const std::vector<WeightInfo>* weights,
+                 int32_t decode_rows, int32_t prefill_rows) {
   GraphParams params;
   params.decode_rows = decode_rows;
   params.prefill_rows = prefill_rows;
   params.sequences = kSequences;
   params.pages_per_sequence = kPagesPerSequence;
   const int64_t rows = params.rows();
-  GraphBuilder b(params, nullptr);
+  GraphBuilder b(params, weights);
   OpAttributes a;
   a.layer = 0;
   a.n_heads = shape.n_heads;
@@ -67,7 +69,7 @@ Graph BuildGraph(const AttentionShape& shape, int32_t decode_rows, int32_t prefi
     k = b.Rope("k_rope", k, b.RopeTable("rope_table", positions, 0, a.rope_dim), rope);
   }
   const ValueId store = b.KvStore("store", k, v, cells, a);
-  b.MarkOutput(b.Attention("out", q, store, table, sequence, length, a));
+  b.MarkOutput(b.Attention("out", q, store, table, sequence, length, a, shape.sinks ? 0 : kNoId));
   StatusOr<Graph> graph = b.Finish();
   MF_REQUIRE_OK(graph);
   return *std::move(graph);
@@ -121,7 +123,12 @@ std::vector<std::vector<Row>> Steps() {
 
 void CheckShape(const Factory& factory, const AttentionShape& shape, const std::string& label,
                 double tolerance, Faults* faults) {
-  ModelData model;
+  WeightInfo sinks;
+  sinks.name = "sinks";
+  sinks.ne0 = shape.n_heads;
+  sinks.bytes = static_cast<uint64_t>(shape.n_heads) * 4;
+  const std::vector<WeightInfo> weights = {sinks};
+  ModelData model = MakeModelData(weights, 37);
   model.n_pages = kPages;
   model.kv_layers = {
       {shape.n_kv_heads, shape.head_dim, shape.head_dim_v, shape.k_format, shape.v_format}};
@@ -135,7 +142,7 @@ void CheckShape(const Factory& factory, const AttentionShape& shape, const std::
   for (const std::vector<Row>& rows : Steps()) {
     const auto count = static_cast<int32_t>(rows.size());
     const bool prefill = count > 4;
-    Graph graph = BuildGraph(shape, prefill ? 0 : count, prefill ? count : 0);
+    Graph graph = BuildGraph(shape, &weights, prefill ? 0 : count, prefill ? count : 0);
     MF_REQUIRE_OK(RunPasses(&graph));
     const std::unique_ptr<Executor> executor = rig.MakeExecutor(graph, {});
     const NamedBytes inputs = Inputs(graph, rows, &random);
@@ -155,6 +162,8 @@ Faults CheckAttention(const Factory& factory) {
   shape.window = 5;
   shape.softcap = 2.0f;
   CheckShape(factory, shape, "window of 5, softcap", factory.tolerance, &faults);
+  shape.sinks = factory.experts;
+  CheckShape(factory, shape, "window of 5, softcap, sinks", factory.tolerance, &faults);
   shape.window = 65;
   CheckShape(factory, shape, "window of 65", factory.tolerance, &faults);
   for (const auto [heads, kv_heads, dim, dim_v] :

@@ -25,6 +25,9 @@ Faults CheckCapture(const Factory& factory);
 Faults CheckOps(const Factory& factory);
 Faults CheckAttention(const Factory& factory);
 
+// expert_checks.cc
+Faults CheckExperts(const Factory& factory);
+
 // graph_checks.cc: through the planner and the executor
 Faults CheckFusion(const Factory& factory);
 Faults CheckInPlace(const Factory& factory);

@@ -63,6 +63,13 @@ TEST_CASE("Conformance: store and attention agree with the scalar ones", "[confo
   }
 }
 
+TEST_CASE("Conformance: experts agree with the scalar ones, rows alone and together",
+          "[conformance]") {
+  for (const Factory& factory : AllFactories()) {
+    DYNAMIC_SECTION(factory.name) { RequireNone(CheckExperts(factory)); }
+  }
+}
+
 TEST_CASE("Conformance: fused and unfused graphs give the same bits", "[conformance]") {
   for (const Factory& factory : AllFactories()) {
     DYNAMIC_SECTION(factory.name) { RequireNone(CheckFusion(factory)); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Whole graphs through planner and executor: fusion, in place, captured steps, mixed placements.
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -165,7 +166,7 @@ Faults CheckFusion(const Factory& factory) {
 Faults CheckInPlace(const Factory& factory) {
   Faults faults;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    const auto random = MakeRandomGraph(seed, 40, 5);
+    const auto random = MakeRandomGraph(seed, 40, 5, factory.experts);
     ModelData model = MakeModelData(random->weights, seed);
     model.kv_layers = random->kv_layers;
     model.rope_configs = random->rope_configs;
@@ -235,8 +236,10 @@ Faults CheckPlacements(const std::vector<Factory>& factories, double tolerance) 
 Faults CheckRandomGraphs(const std::vector<Factory>& factories, double tolerance) {
   Faults faults;
   const auto count = static_cast<int32_t>(factories.size());
+  const bool experts = std::all_of(factories.begin(), factories.end(),
+                                   [](const Factory& factory) { return factory.experts; });
   for (uint64_t seed = 100; seed < 116; ++seed) {
-    const auto random = MakeRandomGraph(seed, 40, 5);
+    const auto random = MakeRandomGraph(seed, 40, 5, experts);
     if (seed % 2 == 0) MF_REQUIRE_OK(RunPasses(&random->graph));
     random->graph.uid = seed;
     ModelData model = MakeModelData(random->weights, seed);

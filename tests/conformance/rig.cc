@@ -86,7 +86,7 @@ ModelData MakeModelData(const std::vector<WeightInfo>& weights, uint64_t seed) {
   for (const WeightInfo& info : weights) {
     std::vector<float> values;
     const float spread = 1.5f / std::sqrt(static_cast<float>(info.ne0));
-    for (int64_t i = 0; i < info.ne0 * info.ne1; ++i) {
+    for (int64_t i = 0; i < info.elements(); ++i) {
       values.push_back(info.ne1 == 1 ? random.Uniform(0.7f, 1.3f)
                                      : random.Uniform(-spread, spread));
     }

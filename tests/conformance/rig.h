@@ -31,6 +31,7 @@ struct Factory {
   bool defers = false;               // work waits until somebody waits for it
   bool captures = false;             // the third run of a split is recorded
   bool checks_protocol = false;      // answers calls out of order with INTERNAL
+  bool experts = true;               // runs mixtures of experts and attention sinks
   double tolerance = 0.0;            // normalised error with f32 and f16 weights
   double quantised_tolerance = 0.0;  // with quantised weights
 };

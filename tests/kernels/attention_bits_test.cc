@@ -85,6 +85,8 @@ TEST_CASE("Attention: stripes in any order, then combine, equal the whole", "[ke
       KvStoreForTest store(*unit.attention, ShapeOf(KvFormat::kF32), {1700, 40}, 8);
       AttentionCase c(store, 9, {0, 1, 0, 0, -1, 1}, {1700, 40, 512, 513, 9, 0}, 4);
       c.args.window = window;
+      const std::vector<float> sinks = Random(6).Vector(9);
+      if (window > 0) c.args.sinks = sinks.data();
       const std::vector<float> whole = RunAttention(*unit.attention, &c);
       std::vector<float> out;
       AttentionArgs args = c.Args(&out);

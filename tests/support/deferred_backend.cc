@@ -52,7 +52,7 @@ Status DeferredWeightStore::Finish() {
 }
 
 uint64_t DeferredWeightStore::BytesFor(const WeightInfo& info, bool) const {
-  return static_cast<uint64_t>(info.ne0 * info.ne1) * 4;
+  return static_cast<uint64_t>(info.elements()) * 4;
 }
 
 DeferredBackend::DeferredBackend(DeferredOptions options)
@@ -109,6 +109,7 @@ bool DeferredBackend::CanRunInPlace(const Graph&, const Node& node, int input) c
     case OpKind::kRmsNorm:
     case OpKind::kLayerNorm:
     case OpKind::kRope:
+    case OpKind::kGateRows:
       return options_.in_place && input == 0;
     default:
       return false;

@@ -17,7 +17,8 @@ namespace {
 constexpr int kDirectRuns = 2;
 
 bool ReadsActivations(OpKind op) {
-  return op == OpKind::kMatMul || op == OpKind::kMatMulGroup || op == OpKind::kGatedMatMul;
+  return op == OpKind::kMatMul || op == OpKind::kMatMulGroup || op == OpKind::kGatedMatMul ||
+         op == OpKind::kExpertMatMul;
 }
 
 bool Overlap(const BufferRange& a, const BufferRange& b) {

@@ -18,8 +18,8 @@ constexpr int32_t kWidths[] = {12, 24, 18};  // multiples of the head dimension
 
 class Generator {
  public:
-  Generator(uint64_t seed, int32_t rows, RandomGraph* out)
-      : random_(seed), rows_(rows), out_(*out), b_(Params(rows), &out->weights) {
+  Generator(uint64_t seed, int32_t rows, bool experts, RandomGraph* out)
+      : random_(seed), rows_(rows), experts_(experts), out_(*out), b_(Params(rows), &out->weights) {
     ids_ = b_.Input("ids", DataType::kI32, {rows, 1});
     positions_ = b_.Input("positions", DataType::kI32, {rows, 1});
     cells_ = b_.Input("cells", DataType::kI32, {rows, 1});
@@ -58,12 +58,13 @@ class Generator {
   std::string Name(const char* what) { return std::string(what) + std::to_string(counter_++); }
 
   // The builder reads the table by pointer, so it may grow.
-  WeightId Weight(int64_t ne0, int64_t ne1) {
+  WeightId Weight(int64_t ne0, int64_t ne1, int64_t ne2 = 1) {
     WeightInfo info;
     info.name = Name("w");
     info.ne0 = ne0;
     info.ne1 = ne1;
-    info.bytes = static_cast<uint64_t>(ne0 * ne1) * 4;
+    info.ne2 = ne2;
+    info.bytes = static_cast<uint64_t>(info.elements()) * 4;
     out_.weights.push_back(info);
     return static_cast<WeightId>(out_.weights.size()) - 1;
   }
@@ -96,7 +97,7 @@ class Generator {
   void AddOne() {
     const Entry x = Pick();
     const Entry y = PickWidth(x.cols);
-    switch (random_.Below(12)) {
+    switch (random_.Below(experts_ ? 13 : 12)) {
       case 0:
         return Keep(b_.Add(Name("add"), x.value, y.value), x.cols);
       case 1:
@@ -119,6 +120,8 @@ class Generator {
         return AddRope(x);
       case 10:
         return AddLayer(x);
+      case 12:
+        return AddExperts(x);
       default:
         return AddMatMul(x);
     }
@@ -140,6 +143,24 @@ class Generator {
     const ValueId gate = MatMul(x, cols);
     const ValueId up = MatMul(x, cols);
     Keep(b_.GatedAct(Name("gated"), gate, up, activation), cols);
+  }
+
+  // A router, two of five experts a row, their sum behind a gate.
+  void AddExperts(const Entry& x) {
+    constexpr int32_t kExperts = 5;
+    constexpr int32_t kUsed = 2;
+    const int32_t cols = Width();
+    const auto choice = b_.TopExperts(Name("choice"), MatMul(x, kExperts), kUsed,
+                                      random_.Below(2) == 0, random_.Uniform(0.5f, 1.5f));
+    const auto groups = b_.GroupExperts(Name("groups"), choice.ids, kExperts);
+    const WeightId bias = random_.Below(2) == 0 ? Weight(cols, kExperts) : kNoId;
+    const ValueId up = b_.ExpertMatMul(Name("experts"), x.value, groups,
+                                       Weight(x.cols, cols, kExperts), bias, kUsed);
+    const ValueId act = b_.ClampedSwiglu(Name("swiglu"), up, up, 1.7f, 0.9f);
+    const ValueId down =
+        b_.ExpertMatMul(Name("experts"), act, groups, Weight(cols, x.cols, kExperts), kNoId, 1);
+    const ValueId sum = b_.CombineExperts(Name("combine"), down, choice.weights);
+    Keep(b_.GateRows(Name("gate"), sum, MatMul(x, 1)), x.cols);
   }
 
   OpAttributes Heads(int32_t n_heads) {
@@ -169,8 +190,9 @@ class Generator {
     a.n_heads = 2 * n_kv_heads;
     a.scale = 0.4f;
     a.window = random_.Below(3);
-    const ValueId out =
-        b_.Attention(Name("attention"), q, store, page_table_, row_sequence_, row_length_, a);
+    const WeightId sinks = experts_ && random_.Below(2) == 0 ? Weight(a.n_heads, 1) : kNoId;
+    const ValueId out = b_.Attention(Name("attention"), q, store, page_table_, row_sequence_,
+                                     row_length_, a, sinks);
     Keep(MatMul({out, a.n_heads * a.head_dim_v}, x.cols), x.cols);
     KvLayerShape shape;
     shape.n_kv_heads = n_kv_heads;
@@ -181,6 +203,7 @@ class Generator {
 
   Random random_;
   const int32_t rows_;
+  const bool experts_;
   RandomGraph& out_;
   GraphBuilder b_;
   int counter_ = 0;
@@ -203,9 +226,10 @@ float Random::Uniform(float low, float high) {
   return low + (high - low) * unit;
 }
 
-std::unique_ptr<RandomGraph> MakeRandomGraph(uint64_t seed, int32_t n_nodes, int32_t rows) {
+std::unique_ptr<RandomGraph> MakeRandomGraph(uint64_t seed, int32_t n_nodes, int32_t rows,
+                                             bool experts) {
   auto out = std::make_unique<RandomGraph>();
-  Generator generator(seed, rows, out.get());
+  Generator generator(seed, rows, experts, out.get());
   MF_REQUIRE_OK(generator.Generate(n_nodes));
   RopeConfig config;
   config.rope_dim = kRopeDim;

@@ -36,7 +36,9 @@ struct RandomGraph {
 };
 
 // About `n_nodes` nodes. rows: tokens of the step; all lie in one sequence of `rows` cells.
-std::unique_ptr<RandomGraph> MakeRandomGraph(uint64_t seed, int32_t n_nodes, int32_t rows);
+// experts: with mixtures of experts and attention sinks.
+std::unique_ptr<RandomGraph> MakeRandomGraph(uint64_t seed, int32_t n_nodes, int32_t rows,
+                                             bool experts = true);
 
 // A backend for each node, changing every few nodes, with each layer's store and attention
 // together.

@@ -117,7 +117,7 @@ StatusOr<std::vector<int64_t>> VisibleCells(const ScalarCall& call, int64_t row)
 
 // Adds the output of one head of one row.
 void AttendHead(const ScalarCall& call, const float* q, int32_t kv_head,
-                const std::vector<int64_t>& cells, std::vector<float>* out) {
+                const std::vector<int64_t>& cells, const float* sink, std::vector<float>* out) {
   const OpAttributes& a = call.node.attributes;
   const ScalarKv& kv = call.kv;
   std::vector<double> scores;
@@ -132,8 +132,9 @@ void AttendHead(const ScalarCall& call, const float* q, int32_t kv_head,
     if (a.softcap > 0.0f) score = a.softcap * std::tanh(score / a.softcap);
     scores.push_back(score);
   }
-  const double largest = scores.empty() ? 0.0 : *std::max_element(scores.begin(), scores.end());
-  double total = 0.0;
+  double largest = scores.empty() ? 0.0 : *std::max_element(scores.begin(), scores.end());
+  if (sink != nullptr) largest = std::max<double>(largest, *sink);
+  double total = sink == nullptr ? 0.0 : std::exp(*sink - largest);
   for (double& score : scores) total += score = std::exp(score - largest);
   for (int32_t i = 0; i < a.head_dim_v; ++i) {
     double sum = 0.0;
@@ -174,14 +175,14 @@ Status ScalarKvStore(const ScalarCall& call, const float* k, const float* v, con
   return OkStatus();
 }
 
-Status ScalarAttention(const ScalarCall& call, std::vector<float>* out) {
+Status ScalarAttention(const ScalarCall& call, const float* sinks, std::vector<float>* out) {
   const OpAttributes& a = call.node.attributes;
   const auto* q = static_cast<const float*>(call.inputs[0]);
   for (int64_t r = 0; r < call.input_shapes[0].rows; ++r) {
     MF_ASSIGN_OR_RETURN(const std::vector<int64_t> cells, VisibleCells(call, r));
     for (int32_t head = 0; head < a.n_heads; ++head) {
       AttendHead(call, q + (r * a.n_heads + head) * a.head_dim, head / (a.n_heads / a.n_kv_heads),
-                 cells, out);
+                 cells, sinks == nullptr ? nullptr : sinks + head, out);
     }
   }
   return OkStatus();

@@ -77,6 +77,13 @@ float Act(Activation activation, float x) {
   return static_cast<float>(0.5 * d * (1.0 + std::tanh(inner)));
 }
 
+float ClampedSwiglu(const OpAttributes& a, double gate, double up) {
+  const double limit = a.limit;
+  gate = std::min(gate, limit);
+  up = std::clamp(up, -limit, limit);
+  return static_cast<float>(gate / (1.0 + std::exp(-a.alpha * gate)) * (up + 1.0));
+}
+
 Status RunGatedMatMul(const ScalarCall& call) {
   MF_ASSIGN_OR_RETURN(const Floats gate, Product(call, 0));
   MF_ASSIGN_OR_RETURN(Floats out, Product(call, 1));
@@ -104,6 +111,9 @@ float Element(const Node& node, float a, float b) {
     case OpKind::kAct:
       return Act(node.attributes.activation, a);
     default:
+      if (node.attributes.activation == Activation::kClampedSwiglu) {
+        return ClampedSwiglu(node.attributes, a, b);
+      }
       return b * Act(node.attributes.activation, a);
   }
 }
@@ -307,18 +317,38 @@ Status RunScalar(const ScalarCall& call) {
     }
     case OpKind::kAttention: {
       Floats out;
-      MF_RETURN_IF_ERROR(ScalarAttention(call, &out));
+      const float* sinks = nullptr;
+      if (!call.node.weights.empty()) {
+        MF_ASSIGN_OR_RETURN(sinks, WeightOf(call, 0));
+      }
+      MF_RETURN_IF_ERROR(ScalarAttention(call, sinks, &out));
       Put(call, 0, out);
       return OkStatus();
     }
+    case OpKind::kTopExperts:
+      return ScalarTopExperts(call);
+    case OpKind::kGroupExperts:
+      return ScalarGroupExperts(call);
+    case OpKind::kExpertMatMul: {
+      MF_ASSIGN_OR_RETURN(const float* weights, WeightOf(call, 0));
+      const float* bias = nullptr;
+      if (call.node.weights[1] != kNoId) {
+        MF_ASSIGN_OR_RETURN(bias, WeightOf(call, 1));
+      }
+      return ScalarExpertMatMul(call, weights, bias);
+    }
+    case OpKind::kCombineExperts:
+      return ScalarCombineExperts(call);
+    case OpKind::kGateRows:
+      return ScalarGateRows(call);
   }
   return ScalarError(call, "no such operation");
 }
 
 StatusOr<std::vector<float>> DecodeWeight(const WeightInfo& info, const void* data) {
-  std::vector<float> values(static_cast<size_t>(info.ne0 * info.ne1));
+  std::vector<float> values(static_cast<size_t>(info.elements()));
   const kernels::KernelStatus status =
-      kernels::DequantizeRow(info.type, data, values.data(), info.ne0 * info.ne1);
+      kernels::DequantizeRow(info.type, data, values.data(), info.elements());
   if (status != kernels::KernelStatus::kOk) {
     return Status(StatusCode::kInternal, Subsystem::kBackend, "the weight cannot be decoded")
         .WithName(info.name);

@@ -60,6 +60,14 @@ Status ScalarError(const ScalarCall& call, const std::string& what);
 std::vector<float> ScalarRotate(const float* x, const float* cos_sin, int64_t rows, int32_t n_heads,
                                 const OpAttributes& attributes);
 Status ScalarKvStore(const ScalarCall& call, const float* k, const float* v, const int32_t* cells);
-Status ScalarAttention(const ScalarCall& call, std::vector<float>* out);
+// sinks: nullptr for none.
+Status ScalarAttention(const ScalarCall& call, const float* sinks, std::vector<float>* out);
+
+// The parts that scalar_experts.cc adds. bias: nullptr for none.
+Status ScalarTopExperts(const ScalarCall& call);
+Status ScalarGroupExperts(const ScalarCall& call);
+Status ScalarExpertMatMul(const ScalarCall& call, const float* weights, const float* bias);
+Status ScalarCombineExperts(const ScalarCall& call);
+Status ScalarGateRows(const ScalarCall& call);
 
 }  // namespace minfer::testing

@@ -129,6 +129,10 @@ Status CpuBackend::ExecuteAttention(const NodeCall& call) {
   args.scale = attributes.scale;
   args.softcap = attributes.softcap;
   args.window = attributes.window;
+  if (!call.node->weights.empty()) {
+    MF_ASSIGN_OR_RETURN(const void* sinks, Weight(call, 0));
+    args.sinks = static_cast<const float*>(sinks);
+  }
   args.page_table = Ints(call.inputs[2]);
   args.page_table_stride = call.graph->value(call.node->inputs[2]).shape.cols;
   args.row_sequence = Ints(call.inputs[3]);

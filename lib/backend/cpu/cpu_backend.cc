@@ -53,6 +53,7 @@ bool CpuBackend::CanRunInPlace(const Graph&, const Node& node, int input) const 
     case OpKind::kLayerNorm:
       return input == 0;
     case OpKind::kRope:
+    case OpKind::kGateRows:
       return input == 0;
     default:
       return false;
@@ -142,6 +143,9 @@ uint64_t CpuBackend::ScratchBytes(const Graph& graph) const {
       case OpKind::kAttention:
         bytes = AttentionScratch(graph, node);
         break;
+      case OpKind::kExpertMatMul:
+        bytes = ExpertScratch(graph, node);
+        break;
       default:
         break;
     }
@@ -168,9 +172,9 @@ float* CpuBackend::Floats(const BufferRange& range) const {
   return reinterpret_cast<float*>(slot.buffer.data() + range.offset);
 }
 
-const int32_t* CpuBackend::Ints(const BufferRange& range) const {
+int32_t* CpuBackend::Ints(const BufferRange& range) const {
   const Slot& slot = slots_[static_cast<size_t>(range.buffer.index)];
-  return reinterpret_cast<const int32_t*>(slot.buffer.data() + range.offset);
+  return reinterpret_cast<int32_t*>(slot.buffer.data() + range.offset);
 }
 
 StatusOr<const void*> CpuBackend::Weight(const NodeCall& call, size_t index) const {
@@ -209,8 +213,12 @@ std::vector<KernelReport> CpuBackend::kernel_report() const { return report_; }
 Status CpuBackend::Execute(const NodeCall& call) {
   ++statistics_.nodes_executed;
   for (WeightId id : call.node->weights) {
-    // A gather reads the rows it needs; everything else reads its weights whole.
-    if (id == kNoId || call.node->op == OpKind::kGetRows) continue;
+    // A gather reads the rows it needs, experts count what they read; everything else reads its
+    // weights whole.
+    if (id == kNoId || call.node->op == OpKind::kGetRows ||
+        call.node->op == OpKind::kExpertMatMul) {
+      continue;
+    }
     statistics_.weight_bytes_read += call.graph->weight(id).bytes;
   }
   switch (call.node->op) {
@@ -246,6 +254,16 @@ Status CpuBackend::Execute(const NodeCall& call) {
       return ExecuteRopeKvStore(call);
     case OpKind::kAttention:
       return ExecuteAttention(call);
+    case OpKind::kTopExperts:
+      return ExecuteTopExperts(call);
+    case OpKind::kGroupExperts:
+      return ExecuteGroupExperts(call);
+    case OpKind::kExpertMatMul:
+      return ExecuteExpertMatMul(call);
+    case OpKind::kCombineExperts:
+      return ExecuteCombineExperts(call);
+    case OpKind::kGateRows:
+      return ExecuteGateRows(call);
   }
   return Internal(call, "no such operation");
 }

@@ -69,6 +69,8 @@ class CpuBackend final : public Backend {
     MemoryClass memory_class = MemoryClass::kActivations;
     bool free = false;
   };
+  // Weight rows of a task at most: with their results they fit the caches.
+  static constexpr int64_t kMaxTileRows = 128;
   // A matrix product of one node: weights, where the result goes, and what follows it.
   struct Product {
     const WeightInfo* info = nullptr;
@@ -79,7 +81,7 @@ class CpuBackend final : public Backend {
 
   // cpu_backend.cc
   float* Floats(const BufferRange& range) const;
-  const int32_t* Ints(const BufferRange& range) const;
+  int32_t* Ints(const BufferRange& range) const;
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
   Status Internal(const NodeCall& call, const std::string& message) const;
   Status TasksFailed(const NodeCall& call) const;
@@ -115,6 +117,20 @@ class CpuBackend final : public Backend {
   int64_t TileRows(int64_t n, int64_t m, int64_t k) const;
   uint64_t ActivationScratch(const Graph& graph, const Node& node) const;
   uint64_t GatedScratch(const Graph& graph, const Node& node) const;
+
+  // cpu_experts.cc
+  Status ExecuteTopExperts(const NodeCall& call);
+  Status ExecuteGroupExperts(const NodeCall& call);
+  Status ExecuteExpertMatMul(const NodeCall& call);
+  Status ExecuteCombineExperts(const NodeCall& call);
+  Status ExecuteGateRows(const NodeCall& call);
+  // What one expert product works with; see cpu_experts.cc.
+  struct ExpertProduct;
+  Status FindActiveExperts(const NodeCall& call, ExpertProduct* product);
+  kernels::KernelStatus ExpertTile(const ExpertProduct& product, int64_t task,
+                                   int32_t worker) const;
+  int64_t ExpertBlockRows(const Graph& graph, const Node& node) const;
+  uint64_t ExpertScratch(const Graph& graph, const Node& node) const;
 
   // cpu_vector.cc
   Status ExecuteVector(const NodeCall& call);

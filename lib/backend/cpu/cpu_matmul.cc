@@ -19,7 +19,6 @@ constexpr int64_t kMaxTaskWork = int64_t{1} << 25;
 // the tile of weights.
 constexpr int64_t kActivationBlockBytes = 384 << 10;
 constexpr int64_t kMinTileRows = 16;
-constexpr int64_t kMaxTileRows = 128;
 
 uint64_t Align64(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -107,7 +106,7 @@ kernels::KernelStatus CpuBackend::ProductTile(const Product& product, const void
   kernels::MatMulArgs args;
   args.weight_type = info.type;
   args.weights = product.weights;
-  args.weight_row_bytes = info.bytes / static_cast<uint64_t>(info.ne1);
+  args.weight_row_bytes = info.row_bytes();
   args.k = info.ne0;
   args.row_begin = row_begin;
   args.row_end = row_end;

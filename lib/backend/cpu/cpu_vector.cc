@@ -138,6 +138,8 @@ Status CpuBackend::ExecuteVector(const NodeCall& call) {
         (silu ? vector.silu : vector.gelu_tanh)(x, z, cols);
       } else if (attributes.activation == Activation::kSilu) {
         vector.silu_mul(x, y, z, cols);
+      } else if (attributes.activation == Activation::kClampedSwiglu) {
+        vector.clamped_swiglu(x, y, z, cols, attributes.alpha, attributes.limit);
       } else {
         vector.gelu_tanh_mul(x, y, z, cols);
       }

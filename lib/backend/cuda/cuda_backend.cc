@@ -106,6 +106,12 @@ Status CudaBackend::CheckUsable(const char* what) {
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   const OpAttributes& a = node.attributes;
   if (!HasKernel(node.op)) return {false, StrCat("no kernel for ", OpName(node.op))};
+  if (node.op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
+    return {false, "clamped_swiglu has no kernel"};
+  }
+  if (node.op == OpKind::kAttention && !node.weights.empty()) {
+    return {false, "attention sinks have no kernel"};
+  }
   for (size_t i = 0; i < node.weights.size(); ++i) {
     if (node.weights[i] == kNoId) continue;
     const WeightInfo& info = graph.weight(node.weights[i]);

@@ -32,7 +32,7 @@ Status CudaWeightStore::Open(const WeightInfo& info) {
 
 uint64_t CudaWeightStore::BytesFor(const WeightInfo& info, bool) const {
   const int64_t row = kernels::cuda::WeightRowBytes(info.type, info.ne0);
-  return static_cast<uint64_t>(row) * static_cast<uint64_t>(info.ne1);
+  return static_cast<uint64_t>(row) * static_cast<uint64_t>(info.ne1 * info.ne2);
 }
 
 Status CudaWeightStore::Register(WeightId id, const WeightInfo& info, const void* data, bool) {
@@ -64,7 +64,7 @@ Status CudaWeightStore::UploadReserved() {
 Status CudaWeightStore::Upload(WeightId id, const WeightInfo& info, const uint8_t* data) {
   MF_RETURN_IF_ERROR(Open(info));
   const uint64_t bytes = BytesFor(info, false);
-  const uint64_t row_bytes = info.ne1 > 0 ? info.bytes / static_cast<uint64_t>(info.ne1) : 0;
+  const uint64_t row_bytes = info.ne1 > 0 ? info.row_bytes() : 0;
   if (bytes == 0) {
     return Status(StatusCode::kFailedPrecondition, Subsystem::kBackend,
                   StrCat("cuda: no kernel reads type ", static_cast<int32_t>(info.type),
@@ -86,7 +86,7 @@ Status CudaWeightStore::Upload(WeightId id, const WeightInfo& info, const uint8_
 Status CudaWeightStore::UploadRows(const WeightInfo& info, const uint8_t* data, uint64_t row_bytes,
                                    uint8_t* to) {
   const auto packed = static_cast<uint64_t>(kernels::cuda::WeightRowBytes(info.type, info.ne0));
-  const auto rows = static_cast<uint64_t>(info.ne1);
+  const auto rows = static_cast<uint64_t>(info.ne1 * info.ne2);
   const uint64_t per_part = std::max<uint64_t>(1, CudaUploadRing::kSlotBytes / packed);
   std::vector<uint8_t> apart;
   for (uint64_t row = 0; row < rows; row += per_part) {

@@ -10,6 +10,7 @@ Status FuseGateUp(Graph* graph) {
   std::vector<char> removed(graph->nodes.size(), 0);
   for (Node& node : graph->nodes) {
     if (node.op != OpKind::kGatedAct) continue;
+    if (node.attributes.activation == Activation::kClampedSwiglu) continue;
     const NodeId gate = SoleProducer(*graph, readers, node.inputs[0], OpKind::kMatMul);
     const NodeId up = SoleProducer(*graph, readers, node.inputs[1], OpKind::kMatMul);
     if (gate == kNoId || up == kNoId) continue;
