@@ -10,12 +10,15 @@ namespace minfer {
 
 const Architecture& Gemma2Architecture();
 const Architecture& Gemma3Architecture();
+const Architecture& GptOssArchitecture();
 const Architecture& GraniteArchitecture();
 const Architecture& LlamaArchitecture();
 const Architecture& Olmo2Architecture();
 const Architecture& Phi3Architecture();
 const Architecture& Qwen2Architecture();
+const Architecture& Qwen2MoeArchitecture();
 const Architecture& Qwen3Architecture();
+const Architecture& Qwen3MoeArchitecture();
 const Architecture& SmolLm3Architecture();
 const Architecture& StarCoder2Architecture();
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/str_cat.h"
+#include "models/experts.h"
 
 namespace minfer {
 
@@ -51,7 +52,7 @@ ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, 
   }
   ValueId store = builder->KvStore("kv_store", k, v, inputs.cells[group], k_attributes);
   ValueId mixed = builder->Attention("attention", q, store, inputs.page_tables[group],
-                                     inputs.row_sequence, inputs.row_length, attributes);
+                                     inputs.row_sequence, inputs.row_length, attributes, w.sinks);
   return builder->AddBias("o_bias", builder->MatMul("o", mixed, w.o), w.o_bias);
 }
 
@@ -62,6 +63,17 @@ ValueId GatedFfnBlock(const ModelDescription& model, int32_t layer, Activation a
   ValueId up = builder->AddBias("up_bias", builder->MatMul("up", x, w.up), w.up_bias);
   ValueId inner = builder->GatedAct("gated", gate, up, activation);  // [T, F]
   return builder->AddBias("down_bias", builder->MatMul("down", inner, w.down), w.down_bias);
+}
+
+// The layer's dense FFN, or its experts and the shared one behind its gate.
+ValueId FfnBlock(const ModelDescription& model, int32_t layer, ValueId x, GraphBuilder* builder) {
+  const LayerWeights& w = model.weights.layers[static_cast<size_t>(layer)];
+  if (w.router == kNoId) return GatedFfnBlock(model, layer, Activation::kSilu, x, builder);
+  const ValueId routed = ExpertFfnBlock(model, layer, ExpertSettings(), x, builder);
+  if (w.shared_gate == kNoId) return routed;
+  const ValueId shared = GatedFfnBlock(model, layer, Activation::kSilu, x, builder);
+  const ValueId gate = builder->MatMul("shared_gate", x, w.shared_gate);  // [T, 1]
+  return builder->Add("experts", routed, builder->GateRows("shared", shared, gate));
 }
 
 ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
@@ -105,7 +117,7 @@ ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
     }
     x = builder->Add("attn_residual", x, scaled("attn_scaled", attended, decoder.residual_scale));
     normed = builder->RmsNorm("ffn_norm", x, w.ffn_norm, hp.rms_eps);
-    const ValueId mixed = GatedFfnBlock(model, layer, Activation::kSilu, normed, builder);
+    const ValueId mixed = FfnBlock(model, layer, normed, builder);
     x = builder->Add("ffn_residual", x, scaled("ffn_scaled", mixed, decoder.residual_scale));
   }
   builder->SetPrefix("");
@@ -137,6 +149,7 @@ Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collect
     MF_ASSIGN_OR_RETURN(w.k_bias, optional("attn_k.bias", hp.k_width()));
     MF_ASSIGN_OR_RETURN(w.v_bias, optional("attn_v.bias", hp.v_width()));
     MF_ASSIGN_OR_RETURN(w.o_bias, optional("attn_output.bias", hp.n_embd));
+    if (hp.n_experts > 0) continue;
     MF_ASSIGN_OR_RETURN(w.gate_bias, optional("ffn_gate.bias", hp.n_ff));
     MF_ASSIGN_OR_RETURN(w.up_bias, optional("ffn_up.bias", hp.n_ff));
     MF_ASSIGN_OR_RETURN(w.down_bias, optional("ffn_down.bias", hp.n_embd));
@@ -145,7 +158,7 @@ Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collect
 }
 
 Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
-                             ModelWeights* weights) {
+                             ModelWeights* weights, std::string_view ffn_norm) {
   const int64_t e = hp.n_embd;
   MF_RETURN_IF_ERROR(CollectEmbeddings(hp, collector, weights));
   for (int32_t i = 0; i < hp.n_layers; ++i) {
@@ -157,10 +170,14 @@ Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collect
     MF_ASSIGN_OR_RETURN(w.v, collector->Matrix(name("attn_v.weight"), e, hp.v_width()));
     MF_ASSIGN_OR_RETURN(
         w.o, collector->Matrix(name("attn_output.weight"), int64_t{hp.n_heads} * hp.head_dim_v, e));
-    MF_ASSIGN_OR_RETURN(w.ffn_norm, collector->Vector(name("ffn_norm.weight"), e));
-    MF_ASSIGN_OR_RETURN(w.gate, collector->Matrix(name("ffn_gate.weight"), e, hp.n_ff));
-    MF_ASSIGN_OR_RETURN(w.up, collector->Matrix(name("ffn_up.weight"), e, hp.n_ff));
-    MF_ASSIGN_OR_RETURN(w.down, collector->Matrix(name("ffn_down.weight"), hp.n_ff, e));
+    MF_ASSIGN_OR_RETURN(w.ffn_norm, collector->Vector(name(ffn_norm), e));
+    if (hp.n_experts > 0) {
+      MF_RETURN_IF_ERROR(CollectExpertWeights(hp, i, collector, &w));
+    } else {
+      MF_ASSIGN_OR_RETURN(w.gate, collector->Matrix(name("ffn_gate.weight"), e, hp.n_ff));
+      MF_ASSIGN_OR_RETURN(w.up, collector->Matrix(name("ffn_up.weight"), e, hp.n_ff));
+      MF_ASSIGN_OR_RETURN(w.down, collector->Matrix(name("ffn_down.weight"), hp.n_ff, e));
+    }
     weights->layers.push_back(w);
   }
   return OkStatus();

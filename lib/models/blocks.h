@@ -26,7 +26,11 @@ ValueId AttentionBlock(const ModelDescription& model, const StepInputs& inputs, 
 ValueId GatedFfnBlock(const ModelDescription& model, int32_t layer, Activation activation,
                       ValueId x, GraphBuilder* builder);
 
-// The pre-norm decoder that llama, qwen2 and qwen3 are: x += attention(norm x); x += ffn(norm x).
+// x [T, E], already normed -> the layer's FFN with SiLU, dense or of experts [T, E].
+ValueId FfnBlock(const ModelDescription& model, int32_t layer, ValueId x, GraphBuilder* builder);
+
+// The pre-norm decoder that llama, qwen2 and qwen3 are, with or without experts:
+// x += attention(norm x); x += ffn(norm x).
 ValueId PreNormDecoder(const ModelDescription& model, const StepInputs& inputs,
                        RopeStyle rope_style, GraphBuilder* builder);
 
@@ -50,9 +54,10 @@ Status CollectEmbeddings(const Hyperparameters& hp, WeightCollector* collector,
 Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collector,
                              ModelWeights* weights);
 
-// Weights that these architectures share, all required; biases and head norms are the caller's.
+// Weights that these architectures share, all required, experts in place of the FFN where hp has
+// some; biases and head norms are the caller's. ffn_norm: the name of the second norm.
 Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
-                             ModelWeights* weights);
+                             ModelWeights* weights, std::string_view ffn_norm = "ffn_norm.weight");
 
 // "blk.N." + name
 std::string LayerTensor(int32_t layer, std::string_view name);

@@ -45,6 +45,13 @@ struct Hyperparameters {
   float logit_divisor = 1.0f;             // A.logit_scale
   bool rotates = true;                    // false: no layer has RoPE
   int32_t n_vocab = 0;                    // rows of token_embd.weight
+  // Mixture of experts; all 0 without.
+  int32_t n_experts = 0;              // A.expert_count
+  int32_t n_experts_used = 0;         // A.expert_used_count, for each row
+  int32_t n_ff_expert = 0;            // A.expert_feed_forward_length
+  int32_t n_ff_shared = 0;            // A.expert_shared_feed_forward_length; 0: no shared expert
+  float expert_weights_scale = 1.0f;  // A.expert_weights_scale
+  bool normalise_experts = true;      // A.expert_weights_norm: the weights of a row sum to 1
 
   int32_t q_width() const { return n_heads * head_dim_k; }
   int32_t k_width() const { return n_kv_heads * head_dim_k; }

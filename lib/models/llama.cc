@@ -7,13 +7,22 @@
 //   y = h + W_down (silu(W_gate m) * (W_up m)),              m = rms(h) ffn_norm
 // RoPE turns neighbouring pairs: the converter permutes the rows of W_q and W_k so. Llama 3.1 and
 // later divide each frequency by rope_freqs.weight.
+//
+// Mixtral (Jiang et al. 2024) is the same with experts in place of the FFN:
+//   p = softmax(W_r m), the U largest chosen and divided by their sum
+//   y = h + sum over the chosen of p_i W_down_i (silu(W_gate_i m) * (W_up_i m))
 #include "models/architectures.h"
 #include "models/blocks.h"
+#include "models/experts.h"
 
 namespace minfer {
 namespace {
 
-constexpr std::string_view kHonoured[] = {"attention.sliding_window"};
+constexpr std::string_view kHonoured[] = {
+    "attention.sliding_window",   "expert_count",         "expert_used_count",
+    "expert_feed_forward_length", "expert_weights_scale", "expert_weights_norm",
+    "expert_gating_func",
+};
 // vocab_size repeats the number of tokens; the last says how the model was trained.
 constexpr std::string_view kHarmless[] = {"vocab_size", "rope.scaling.finetuned"};
 
@@ -25,7 +34,8 @@ class Llama final : public Architecture {
 
   // Mistral 7B v0.1: each token sees the last 4,096, its own included.
   Status ReadHyperparameters(const ModelFiles& file, Hyperparameters* hp) const override {
-    return ReadSlidingWindow(file, hp);
+    MF_RETURN_IF_ERROR(ReadSlidingWindow(file, hp));
+    return ReadExpertKeys(file, {.required = false, .n_ff = hp->n_ff, .normalise = true}, hp);
   }
 
   Status CollectWeights(const Hyperparameters& hp, WeightCollector* collector,

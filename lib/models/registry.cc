@@ -12,12 +12,15 @@ using Maker = const Architecture& (*)();
 constexpr Maker kArchitectures[] = {
     Gemma2Architecture,
     Gemma3Architecture,
+    GptOssArchitecture,
     GraniteArchitecture,
     LlamaArchitecture,
     Olmo2Architecture,
     Phi3Architecture,
     Qwen2Architecture,
+    Qwen2MoeArchitecture,
     Qwen3Architecture,
+    Qwen3MoeArchitecture,
     SmolLm3Architecture,
     StarCoder2Architecture,
 };

@@ -35,7 +35,17 @@ void WeightCollector::MarkKnown(std::string_view name) {
 }
 
 StatusOr<WeightId> WeightCollector::Matrix(std::string_view name, int64_t ne0, int64_t ne1) {
-  return Add(name, ne0, ne1, /*must_be_f32=*/false);
+  return Add(name, ne0, ne1, 1, /*must_be_f32=*/false);
+}
+
+StatusOr<WeightId> WeightCollector::Experts(std::string_view name, int64_t ne0, int64_t ne1,
+                                            int64_t n_experts) {
+  return Add(name, ne0, ne1, n_experts, /*must_be_f32=*/false);
+}
+
+StatusOr<WeightId> WeightCollector::ExpertBiases(std::string_view name, int64_t ne0,
+                                                 int64_t n_experts) {
+  return Add(name, ne0, n_experts, 1, /*must_be_f32=*/true);
 }
 
 StatusOr<std::vector<WeightId>> WeightCollector::StackedMatrices(std::string_view name, int64_t ne0,
@@ -65,7 +75,7 @@ StatusOr<std::vector<WeightId>> WeightCollector::StackedMatrices(std::string_vie
 }
 
 StatusOr<WeightId> WeightCollector::Vector(std::string_view name, int64_t ne0) {
-  return Add(name, ne0, 1, /*must_be_f32=*/true);
+  return Add(name, ne0, 1, 1, /*must_be_f32=*/true);
 }
 
 StatusOr<WeightId> WeightCollector::OptionalVector(std::string_view name, int64_t ne0) {
@@ -74,16 +84,16 @@ StatusOr<WeightId> WeightCollector::OptionalVector(std::string_view name, int64_
 }
 
 StatusOr<WeightId> WeightCollector::Add(std::string_view name, int64_t ne0, int64_t ne1,
-                                        bool must_be_f32) {
+                                        int64_t ne2, bool must_be_f32) {
   const TensorInfo* tensor = file_->FindTensor(name);
   if (tensor == nullptr) {
     return Refuse(StatusCode::kInvalidArgument, name, "the model needs this tensor; it is missing");
   }
   const auto& dims = tensor->dims;
-  if (dims[0] != ne0 || dims[1] != ne1 || dims[2] != 1 || dims[3] != 1) {
-    return Refuse(
-               StatusCode::kInvalidArgument, name,
-               StrCat("shape ", ShapeText(*tensor), " where [", ne0, ", ", ne1, "] was expected"))
+  if (dims[0] != ne0 || dims[1] != ne1 || dims[2] != ne2 || dims[3] != 1) {
+    return Refuse(StatusCode::kInvalidArgument, name,
+                  StrCat("shape ", ShapeText(*tensor), " where [", ne0, ", ", ne1,
+                         ne2 == 1 ? "" : StrCat(", ", ne2), "] was expected"))
         .WithOffset(tensor->file_offset);
   }
   const char* type_name = FindElementTraits(tensor->type)->name;
@@ -104,6 +114,7 @@ StatusOr<WeightId> WeightCollector::Add(std::string_view name, int64_t ne0, int6
   info.type = tensor->type;
   info.ne0 = ne0;
   info.ne1 = ne1;
+  info.ne2 = ne2;
   info.bytes = tensor->bytes;
   table_.push_back(std::move(info));
   tensor_indices_.push_back(static_cast<size_t>(tensor - file_->tensors().data()));

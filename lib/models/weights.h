@@ -38,6 +38,18 @@ struct LayerWeights {
   WeightId gate_bias = kNoId;       // [n_ff]
   WeightId up_bias = kNoId;         // [n_ff]
   WeightId down_bias = kNoId;       // [n_embd]
+  // Mixture of experts. Beside them, gate, up and down are those of the shared expert, with rows of
+  // n_ff_shared.
+  WeightId router = kNoId;            // [n_embd, n_experts]
+  WeightId router_bias = kNoId;       // [n_experts]
+  WeightId expert_gate = kNoId;       // [n_embd, n_ff_expert, n_experts]
+  WeightId expert_up = kNoId;         // [n_embd, n_ff_expert, n_experts]
+  WeightId expert_down = kNoId;       // [n_ff_expert, n_embd, n_experts]
+  WeightId expert_gate_bias = kNoId;  // [n_ff_expert, n_experts]
+  WeightId expert_up_bias = kNoId;    // [n_ff_expert, n_experts]
+  WeightId expert_down_bias = kNoId;  // [n_embd, n_experts]
+  WeightId shared_gate = kNoId;       // [n_embd, 1]
+  WeightId sinks = kNoId;             // [n_heads], of the attention
 };
 
 struct ModelWeights {
@@ -58,6 +70,10 @@ class WeightCollector {
   // One tensor that holds several matrices, one after the other: ranges of its rows, read in place.
   StatusOr<std::vector<WeightId>> StackedMatrices(std::string_view name, int64_t ne0,
                                                   absl::Span<const int64_t> ne1);
+  // One matrix an expert.
+  StatusOr<WeightId> Experts(std::string_view name, int64_t ne0, int64_t ne1, int64_t n_experts);
+  // A row of f32 an expert.
+  StatusOr<WeightId> ExpertBiases(std::string_view name, int64_t ne0, int64_t n_experts);
   // A vector of f32: a norm or a bias.
   StatusOr<WeightId> Vector(std::string_view name, int64_t ne0);
   // kNoId where the file has no such tensor.
@@ -75,7 +91,8 @@ class WeightCollector {
   std::vector<uint64_t> TakeTensorOffsets() { return std::move(tensor_offsets_); }
 
  private:
-  StatusOr<WeightId> Add(std::string_view name, int64_t ne0, int64_t ne1, bool must_be_f32);
+  StatusOr<WeightId> Add(std::string_view name, int64_t ne0, int64_t ne1, int64_t ne2,
+                         bool must_be_f32);
 
   const ModelFiles* file_;
   std::vector<WeightInfo> table_;
