@@ -59,7 +59,7 @@ StatusOr<Executor::Sizes> Executor::Measure(const ExecutorBindings& bindings, co
 }
 
 StatusOr<std::unique_ptr<Executor>> Executor::Create(ExecutorBindings bindings, Graph largest,
-                                                     std::vector<int32_t> wanted) {
+                                                     const std::vector<int32_t>& wanted) {
   MF_RETURN_IF_ERROR(ValidateGraph(largest));
   MF_ASSIGN_OR_RETURN(ExecutionPlan plan, PlanExecution(bindings, largest, wanted));
   auto executor =

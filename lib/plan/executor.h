@@ -50,7 +50,7 @@ class Executor {
   // run nodes (Backend::ReserveScratch) and the staging memory for values that cross backends
   // (MemoryClass::kStaging) are taken now and only now. `wanted` as ScheduleGraph takes it.
   static StatusOr<std::unique_ptr<Executor>> Create(ExecutorBindings bindings, Graph largest,
-                                                    std::vector<int32_t> wanted);
+                                                    const std::vector<int32_t>& wanted);
   virtual ~Executor() = default;
 
   // Bytes that Create takes: arenas and scratch by backend, then staging.
