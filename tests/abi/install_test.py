@@ -62,7 +62,7 @@ def main():
         project = work / "project"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(host=host, version="0.1"))
-        configure = ["cmake", "-S", project, "-B", work / "out", f"-DCMAKE_PREFIX_PATH={prefix}",
+        configure = ["cmake", "-G", "Ninja", "-S", project, "-B", work / "out", f"-DCMAKE_PREFIX_PATH={prefix}",
                      f"-DCMAKE_C_COMPILER={cc}"]
         run(configure)
         run(["cmake", "--build", work / "out"])

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Case G08: a host that must see nothing of the library on its streams, and that ends with everything alive:
-// handles, and a thread in the middle of a generation. The status must be 0.
+// Case G08: a host that must see nothing of the library on its streams, and that ends with
+// everything alive: handles, and a thread in the middle of a generation. The status must be 0.
 #include <fcntl.h>
 #include <minfer/minfer.h>
 #include <sys/stat.h>

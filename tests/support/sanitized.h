@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether the tests run under a sanitizer, where frames are larger and work takes many times longer.
+// Whether the tests run under a sanitizer, where frames are larger and work takes many times
+// longer.
 #pragma once
 
 namespace minfer::testing {
