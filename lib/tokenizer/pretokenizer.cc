@@ -108,7 +108,7 @@ Pretokenizer::~Pretokenizer() = default;
 StatusOr<Pretokenizer> Pretokenizer::Create(std::string_view rule_name) {
   const SplittingRule* rule = FindSplittingRule(rule_name);
   if (rule == nullptr) {
-    return Status(StatusCode::kNotFound, Subsystem::kTokenizer,
+    return Status(StatusCode::kUnimplemented, Subsystem::kTokenizer,
                   StrCat("no splitting rule is known by the name '", rule_name,
                          "' (tokenizer.ggml.pre)"))
         .WithName(rule_name);

@@ -20,7 +20,7 @@ namespace minfer {
 // there.
 class Pretokenizer {
  public:
-  // NOT_FOUND, naming the rule, for one that is not in the table.
+  // UNIMPLEMENTED, naming the rule, for one that is not in the table.
   static StatusOr<Pretokenizer> Create(std::string_view rule_name);
 
   Pretokenizer(Pretokenizer&&) noexcept;

@@ -50,15 +50,8 @@ StatusOr<VocabularyKind> KindOf(std::string_view model) {
   if (model == "t5") return VocabularyKind::kUnigram;
   if (model == "bert") return VocabularyKind::kWordPiece;
   if (model == "none") return VocabularyKind::kNone;
-  for (std::string_view known : {"rwkv", "plamo2"}) {
-    if (model == known) {
-      return Status(StatusCode::kUnimplemented, Subsystem::kTokenizer,
-                    StrCat("tokenizer model '", model, "' is not supported"))
-          .WithName(model);
-    }
-  }
-  return Status(StatusCode::kNotFound, Subsystem::kTokenizer,
-                StrCat("unknown tokenizer model '", model, "'"))
+  return Status(StatusCode::kUnimplemented, Subsystem::kTokenizer,
+                StrCat("tokenizer model '", model, "' is not supported (tokenizer.ggml.model)"))
       .WithName(model);
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("ByteLevelBpe: refuses a vocabulary without merges or with an unknown 
   CHECK(status.name() == "tokenizer.ggml.merges");
 
   status = Tokenizer::Create(ByteVocabulary("nosuch")).status();
-  CHECK(status.code() == StatusCode::kNotFound);
+  CHECK(status.code() == StatusCode::kUnimplemented);
   CHECK(status.name() == "nosuch");
 }
 

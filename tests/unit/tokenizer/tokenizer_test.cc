@@ -186,7 +186,7 @@ TEST_CASE("Tokenizer: refuses lists that are missing, empty or of other lengths 
 TEST_CASE("Tokenizer: refuses a model kind that it does not know (A60)", "[tokenizer]") {
   VocabularyData data = ByteVocabulary("gpt-2");
   data.model = "nosuch";
-  CHECK(Tokenizer::Create(data).status().code() == StatusCode::kNotFound);
+  CHECK(Tokenizer::Create(data).status().code() == StatusCode::kUnimplemented);
   CHECK(Tokenizer::Create(data).status().name() == "nosuch");
   for (const char* kind : {"rwkv", "plamo2"}) {
     data.model = kind;
