@@ -46,7 +46,7 @@ StatusOr<Value> WithParsedArguments(const Value& call) {
   StatusOr<Value> parsed = chat::ValueFromJson(arguments->str(), "arguments", from_content);
   if (!parsed.ok() || !parsed->is(Kind::kDict)) return call;
   MF_ASSIGN_OR_RETURN(Value changed, WithField(holder, "arguments", *std::move(parsed)));
-  return nested ? WithField(call, "function", std::move(changed)) : std::move(changed);
+  return nested ? WithField(call, "function", changed) : std::move(changed);
 }
 
 StatusOr<Value> WithParsedCalls(const Value& calls) {
