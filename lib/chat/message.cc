@@ -45,7 +45,7 @@ StatusOr<Value> WithParsedArguments(const Value& call) {
   const bool from_content = arguments->text().any_from_content();
   StatusOr<Value> parsed = chat::ValueFromJson(arguments->str(), "arguments", from_content);
   if (!parsed.ok() || !parsed->is(Kind::kDict)) return call;
-  MF_ASSIGN_OR_RETURN(Value changed, WithField(holder, "arguments", *std::move(parsed)));
+  MF_ASSIGN_OR_RETURN(Value changed, WithField(holder, "arguments", *parsed));
   return nested ? WithField(call, "function", changed) : std::move(changed);
 }
 

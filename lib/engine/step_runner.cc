@@ -228,8 +228,10 @@ void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* resu
   if (to_pick_.empty()) return;
   lock->unlock();
   for (Session* session : to_pick_) {
+    // A session that picks is generating.
+    Generation* generation = &*session->generation_;  // NOLINT(bugprone-unchecked-optional-access)
     try {
-      session->outcome_ = session->PickToken(&*session->generation_, &context_->sampler_scratch_);
+      session->outcome_ = session->PickToken(generation, &context_->sampler_scratch_);
     } catch (const std::bad_alloc&) {
       session->out_of_memory_ = true;
     }

@@ -46,8 +46,8 @@ class HeaderReader {
 
   // INVALID_ARGUMENT (or another code) about what is being read, at `at`.
   Status Error(StatusCode code, const std::string& message, uint64_t at) const;
-  Status Error(std::string message, uint64_t at) const {
-    return Error(StatusCode::kInvalidArgument, std::move(message), at);
+  Status Error(const std::string& message, uint64_t at) const {
+    return Error(StatusCode::kInvalidArgument, message, at);
   }
   // DATA_LOSS: `wanted` bytes are needed and remaining() are left.
   Status TooShort(uint64_t wanted) const;
