@@ -202,8 +202,7 @@ void StepRunner::Fail(Session* session, Status status, StepResult* result) {
     session->done_ = true;
   } else if (session->generation_.has_value()) {
     session->generation_->failure = std::move(status);
-    // A session that picks is generating.
-    session->generation_->has_event = true;  // NOLINT(bugprone-unchecked-optional-access)
+    session->generation_->has_event = true;
   } else {
     session->outcome_ = std::move(status);
   }
