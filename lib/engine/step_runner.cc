@@ -228,7 +228,7 @@ void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* resu
   lock->unlock();
   for (Session* session : to_pick_) {
     // A session that picks is generating.
-    Generation* generation = &*session->generation_;  // NOLINT(bugprone-unchecked-optional-access)
+    auto* const generation = &*session->generation_;  // NOLINT(bugprone-unchecked-optional-access)
     try {
       session->outcome_ = session->PickToken(generation, &context_->sampler_scratch_);
     } catch (const std::bad_alloc&) {
