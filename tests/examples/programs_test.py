@@ -140,21 +140,28 @@ class Programs(unittest.TestCase):
         self.assertTrue(self.run_ok(*args, "-n", "4")[0].startswith("It is "))
 
     def test_interrupt_stops_the_answer_and_not_the_program(self):
+        # Each key waits for the prompt before it: an interrupt drops what nobody has read yet.
+        prompt = re.escape(ESCAPE + "1;32m> ")
         chat = OnATerminal(CHAT, "-m", self.tiny, "-c", "4096", "--ignore-end")
-        chat.wait_for("> ")
-        self.assertIn(ESCAPE, chat.text)
+        prompts = 1
+        chat.wait_for(prompt, prompts)
         chat.type("\003")
         chat.wait_for("ends the program")
         # An answer of thousands of tokens. On a fast machine it may be over before the key comes.
         for turn in range(1, 10):
+            prompts += 1
+            chat.wait_for(prompt, prompts)
             chat.type("tell me all\n")
             chat.wait_for(r"tell me all\r\n(?s:.)", turn)
             chat.type("\003")
             chat.wait_for(r"tokens/s\]", turn)
             if "[stopped]" in chat.text:
                 break
+            prompts += 1
+            chat.wait_for(prompt, prompts)
             chat.type("/reset\n")
         self.assertIn("[stopped]", chat.text)
+        chat.wait_for(prompt, prompts + 1)
         chat.type("/quit\n")
         self.assertEqual(chat.end(), 0)
 
