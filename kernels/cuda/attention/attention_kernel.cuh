@@ -212,6 +212,8 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
       }
     }
   }
+  // The last page's factors may still be read: warps without columns of V are here first.
+  __syncthreads();
 #pragma unroll
   for (int i = 0; i < kHeadsPerWarp; ++i) {
     const int h = warp + 4 * i;
