@@ -73,11 +73,12 @@ float LargestDifference(const std::vector<float>& a, const std::vector<float>& b
 // The prompt in pieces of `piece` tokens; checks the best token after each piece and the last
 // logits.
 void CheckModel(const Family& family, const std::string& name, ContextOptions options, size_t piece,
-                float tolerance) {
+                float tolerance, int32_t device = 0) {
   INFO(name << " in pieces of " << piece << ", tuning " << options.tuning);
   const Golden golden = ReadGolden(family, name);
   options.n_ctx = golden.n_ctx;
-  std::shared_ptr<Context> context = MakeContext(LoadTinyModel(name, family.script), options);
+  std::shared_ptr<Context> context =
+      MakeContext(LoadModel(TinyModelPath(name, family.script), device), options);
   std::unique_ptr<Session> session = MakeSession(context);
   std::vector<float> logits;
   for (size_t begin = 0; begin < golden.prompt.size(); begin += piece) {
@@ -118,6 +119,29 @@ TEST_CASE("Models: D24 tiny models with an f16 and a q8_0 cache", "[model]") {
       // D15: a mixture works too.
       options.kv_type_v = static_cast<int32_t>(KvFormat::kF16);
       CheckModel(family, name, options, 64, kQ8Tolerance);
+    }
+  }
+}
+
+TEST_CASE("Models: D24 tiny models on CUDA", "[model][cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  for (const Family& family : kFamilies) {
+    for (const char* name : family.models) {
+      for (const char* tuning : {"", "reference=1"}) {
+        ContextOptions options = SmallContext(tuning);
+        options.kv_type_k = options.kv_type_v = static_cast<int32_t>(KvFormat::kF32);
+        for (const size_t piece : {size_t{64}, size_t{1}, size_t{3}}) {
+          CheckModel(family, name, options, piece, kF32Tolerance, *device);
+        }
+      }
+      for (const auto& [format, tolerance] :
+           {std::pair(KvFormat::kF16, kF16Tolerance), std::pair(KvFormat::kQ8_0, kQ8Tolerance)}) {
+        ContextOptions options = SmallContext("");
+        options.kv_type_k = options.kv_type_v = static_cast<int32_t>(format);
+        CheckModel(family, name, options, 64, tolerance, *device);
+        CheckModel(family, name, options, 1, tolerance, *device);
+      }
     }
   }
 }

@@ -30,6 +30,7 @@ struct AttentionArgs {
   float scale = 1.0f;
   float softcap = 0.0f;
   int32_t window = 0;
+  const float* sinks = nullptr;  // [n_heads]: one more score a head, without a value; or nullptr
   const int32_t* page_table = nullptr;
   int64_t page_table_columns = 0;
   int64_t page_table_rows = 0;

@@ -16,6 +16,7 @@
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
+#include "kernels/cuda/common/sink.cuh"
 
 namespace minfer::kernels::cuda {
 
@@ -227,11 +228,13 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
   for (int h = 0; h < kHeads; ++h) {
     if (h >= heads) break;
     if (args.partials == nullptr) {
+      const SinkScale sink = AddSink(args.sinks, first_head + h, factors[h], totals[h]);
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
         const int d = threadIdx.x + c * kAttentionThreads;
         if (d >= args.v.dim) continue;
-        args.out[(at + h) * args.v.dim + d] = seen.high > seen.low ? sums[h][c] / totals[h] : 0.0f;
+        args.out[(at + h) * args.v.dim + d] =
+            seen.high > seen.low ? sums[h][c] * sink.keep / sink.total : 0.0f;
       }
       continue;
     }
@@ -264,9 +267,10 @@ __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs
     const float largest = WarpMax(highest);
     const bool empty = highest == -INFINITY;
     const float weight = empty ? 0.0f : expf(highest - largest);
-    weights[threadIdx.x] = weight;
     const float sum = WarpSum(empty ? 0.0f : weight * total);
-    if (threadIdx.x == 0) shared_total = sum;
+    const SinkScale sink = AddSink(args.sinks, static_cast<int>(at % args.n_heads), largest, sum);
+    weights[threadIdx.x] = weight * sink.keep;
+    if (threadIdx.x == 0) shared_total = sink.total;
   }
   __syncthreads();
   const VisibleCells seen = FindVisible(args, at / args.n_heads);

@@ -20,6 +20,7 @@
 #include "kernels/cuda/attention_prefill/attention_prefill.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
+#include "kernels/cuda/common/sink.cuh"
 
 namespace minfer::kernels::cuda {
 
@@ -265,12 +266,13 @@ __global__ void __launch_bounds__(kPrefillThreads) AttentionPrefillKernel(Attent
     if (row >= args.rows) continue;
     float* out = args.out + (row * args.n_heads + head) * kDim;
     const bool empty = shared.high[row - row0] <= shared.low[row - row0];
+    const SinkScale sink = AddSink(args.sinks, head, state.highest[half], state.total[half]);
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         out[8 * d + lane % 4 * 2 + e] =
-            empty ? 0.0f : state.out[d][2 * half + e] / state.total[half];
+            empty ? 0.0f : state.out[d][2 * half + e] * sink.keep / sink.total;
       }
     }
   }

@@ -78,6 +78,10 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   args.scale = a.scale;
   args.softcap = a.softcap;
   args.window = a.window;
+  if (!call.node->weights.empty() && call.node->weights[0] != kNoId) {
+    MF_ASSIGN_OR_RETURN(const void* sinks, Weight(call, 0));
+    args.sinks = static_cast<const float*>(sinks);
+  }
   args.page_table_columns = table.cols;
   args.page_table_rows = table.rows;
   const auto report = [&](int32_t variant, const char* kernel, const char* reason) {

@@ -109,16 +109,13 @@ Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   if (node.op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
     return {false, "clamped_swiglu has no kernel"};
   }
-  if (node.op == OpKind::kAttention && !node.weights.empty()) {
-    return {false, "attention sinks have no kernel"};
-  }
   for (size_t i = 0; i < node.weights.size(); ++i) {
     if (node.weights[i] == kNoId) continue;
     const WeightInfo& info = graph.weight(node.weights[i]);
     const ElementTraits* traits = FindElementTraits(info.type);
     const char* type = traits == nullptr ? "?" : traits->name;
     const bool vector = node.op == OpKind::kRmsNorm || node.op == OpKind::kLayerNorm ||
-                        node.op == OpKind::kAddBias ||
+                        node.op == OpKind::kAddBias || node.op == OpKind::kAttention ||
                         (node.op == OpKind::kMatMulGroup && i >= node.weights.size() / 2);
     if (vector && info.type != ElementType::kF32) {
       return {false, StrCat("'", info.name, "' is ", type, ", its kernel reads F32")};
