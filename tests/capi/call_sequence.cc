@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/capi/call_sequence.h"
 
-#include <minfer/minfer.h>
-
-#include <cstring>
+#include <limits>
 #include <vector>
+
+#include "tests/capi/call_looks.h"
+#include "tests/capi/call_state.h"
 
 namespace capi_test {
 namespace {
@@ -17,10 +18,10 @@ struct Extended {
   uint8_t beyond[4096] = {};
 };
 
-class Driver {
+class Driver : private CallState {
  public:
   Driver(const std::string& model_path, const uint8_t* data, size_t size)
-      : model_path_(model_path), data_(data), size_(size) {}
+      : CallState(data, size), model_path_(model_path) {}
   ~Driver() {
     // In an order that the bytes choose.
     for (int i = 0; i < 3; ++i) {
@@ -43,32 +44,26 @@ class Driver {
 
   std::string Run() {
     Check("mf_cancel_create", mf_cancel_create(&cancel_, &error_));
-    while (size_ > 0 && fault_.empty()) {
-      const uint8_t what = Byte() % 30;
+    while (!AtEnd() && fault_.empty()) {
+      const uint8_t what = Byte() % 40;
       if (what < 10) {
         ModelCalls(what);
       } else if (what < 15) {
         ContextCalls(what - 10);
-      } else {
+      } else if (what < 30) {
         SessionCalls(what - 15);
+      } else if (what < 36) {
+        LookAtModel(Pick(models_), this);
+      } else if (what < 39) {
+        UseFile(model_path_, cancel_, this);
+      } else {
+        LookAtLibrary(this);
       }
     }
     return fault_;
   }
 
  private:
-  uint8_t Byte() {
-    if (size_ == 0) return 0;
-    --size_;
-    return *data_++;
-  }
-  uint32_t Number() {
-    // Edges more often than chance would have them.
-    static constexpr uint32_t kEdges[] = {0,  1,  2,   3,   7,          63,
-                                          64, 65, 263, 264, 0x7FFFFFFF, 0xFFFFFFFF};
-    const uint8_t byte = Byte();
-    return byte < 128 ? kEdges[byte % 12] : byte;
-  }
   template <typename T>
   T* Pick(const std::vector<T*>& from) {
     if (from.empty()) return nullptr;
@@ -86,21 +81,6 @@ class Driver {
     const size_t at = Byte() % all->size();
     destroy((*all)[at]);
     all->erase(all->begin() + static_cast<std::ptrdiff_t>(at));
-  }
-
-  void Check(const char* call, mf_status status) {
-    if (std::strcmp(mf_status_name(status), "UNKNOWN") == 0) Fault(call, "a status without a name");
-    if (status == MF_STATUS_INTERNAL) Fault(call, "INTERNAL");
-    if (error_.status != status) Fault(call, "the error has another status");
-    if (status == MF_STATUS_OK) return;
-    if (std::memchr(error_.message, 0, sizeof(error_.message)) == nullptr ||
-        std::memchr(error_.name, 0, sizeof(error_.name)) == nullptr) {
-      Fault(call, "a text without an end");
-    }
-    if (error_.message[0] == '\0') Fault(call, "no message");
-  }
-  void Fault(const char* call, const char* what) {
-    if (fault_.empty()) fault_ = std::string(call) + ": " + what + ": " + error_.message;
   }
 
   void ModelCalls(int what) {
@@ -134,8 +114,8 @@ class Driver {
       }
       case 3:
         return Check("mf_tokenizer_encode",
-                     mf_tokenizer_encode(model, reinterpret_cast<const char*>(data_), size_ % 50,
-                                         Byte() % 16, tokens, capacity, &n, &error_));
+                     mf_tokenizer_encode(model, Rest().data(), Rest().size() % 50, Byte() % 16,
+                                         tokens, capacity, &n, &error_));
       case 4:
         for (mf_token& token : tokens) token = static_cast<mf_token>(Number());
         return Check("mf_tokenizer_decode", mf_tokenizer_decode(model, tokens, capacity, Byte() % 8,
@@ -152,7 +132,7 @@ class Driver {
         mf_chat_message message = MF_CHAT_MESSAGE_INIT;
         mf_chat_options options = MF_CHAT_OPTIONS_INIT;
         message.role = {"user", 4};
-        options.template_text = {reinterpret_cast<const char*>(data_), size_ % 60};
+        options.template_text = {Rest().data(), Rest().size() % 60};
         options.max_steps = 1000;
         return Check("mf_chat_render", mf_chat_render(model, &message, Byte() % 2, &options, text,
                                                       capacity, &n, &error_));
@@ -165,6 +145,7 @@ class Driver {
       default:
         if (Byte() % 2 == 0) {
           mf_cancel_request(cancel_);
+          if (mf_cancel_is_requested(cancel_) != 1) Fault("mf_cancel_request", "not requested");
         } else {
           mf_cancel_reset(cancel_);
         }
@@ -207,9 +188,13 @@ class Driver {
                      mf_context_get_memory(context, Number(), &use, nullptr, &error_));
       }
       default: {
+        (void)mf_context_n_ctx(context);
         mf_context_statistics statistics = MF_CONTEXT_STATISTICS_INIT;
+        mf_kernel_use rows[2] = {MF_KERNEL_USE_INIT, MF_KERNEL_USE_INIT};
         size_t n = 0;
-        Check("mf_context_get_kernels", mf_context_get_kernels(context, nullptr, 0, &n, &error_));
+        Check("mf_context_get_kernels",
+              mf_context_get_kernels(context, Byte() % 2 == 0 ? rows : nullptr, Byte() % 3, &n,
+                                     &error_));
         return Check("mf_context_get_statistics",
                      mf_context_get_statistics(context, &statistics, &error_));
       }
@@ -221,8 +206,10 @@ class Driver {
     switch (what) {
       case 0: {
         if (sessions_.size() >= 6) return DestroyOne(&sessions_, &mf_session_destroy);
+        mf_session_options options = MF_SESSION_OPTIONS_INIT;
+        options.reserved = Byte() % 16 == 0 ? 1 : 0;
         mf_session* made = nullptr;
-        Check("mf_session_create", mf_session_create(Pick(contexts_), nullptr, &made, &error_));
+        Check("mf_session_create", mf_session_create(Pick(contexts_), &options, &made, &error_));
         if (made != nullptr) sessions_.push_back(made);
         return;
       }
@@ -240,8 +227,8 @@ class Driver {
       }
       case 5:
         return Check("mf_session_feed_text",
-                     mf_session_feed_text(session, reinterpret_cast<const char*>(data_), size_ % 20,
-                                          Byte() % 8, nullptr, &error_));
+                     mf_session_feed_text(session, Rest().data(), Rest().size() % 20, Byte() % 8,
+                                          nullptr, &error_));
       case 6:
         return Check("mf_session_decode",
                      mf_session_decode(session, Byte() % 4 == 0 ? cancel_ : nullptr, &error_));
@@ -277,6 +264,15 @@ class Driver {
     }
   }
 
+  // By the position, since the settings outlive the call: some edits fail, some throw, some make
+  // NaN.
+  static int32_t EditLogits(void*, float* logits, size_t n, uint32_t position) {
+    if (position % 8 == 5) return 1;
+    if (position % 8 == 6) throw 1;
+    if (position % 8 == 7 && n > 0) logits[0] = std::numeric_limits<float>::quiet_NaN();
+    return 0;
+  }
+
   void Sampling(mf_session* session) {
     Extended<mf_sampling> extended;
     mf_sampling& sampling = extended.known;
@@ -288,6 +284,12 @@ class Driver {
     sampling.mirostat_tau = 5.0F;
     sampling.mirostat_eta = 0.1F;
     if (Byte() % 8 == 0) sampling.struct_size = Number();
+    const mf_logit_bias bias = {static_cast<mf_token>(Number()), -1.0F};
+    if (Byte() % 4 == 0) {
+      sampling.logit_bias = &bias;
+      sampling.n_logit_bias = 1;
+    }
+    if (Byte() % 4 == 0) sampling.edit_logits = &EditLogits;
     Check("mf_session_set_sampling",
           mf_session_set_sampling(session, Byte() % 4 == 0 ? nullptr : &sampling, &error_));
   }
@@ -336,19 +338,21 @@ class Driver {
     Check("mf_session_logits", mf_session_logits(session, &logits, &n, &error_));
     mf_token_log_probability top[2];
     Check("mf_session_top_tokens", mf_session_top_tokens(session, top, 2, &n, &error_));
+    const mf_token asked[2] = {static_cast<mf_token>(Number()), 1};
+    float log_probabilities[2];
+    Check("mf_session_log_probabilities",
+          mf_session_log_probabilities(session, asked, Byte() % 3, log_probabilities, &error_));
+    (void)mf_session_pending(session);
+    (void)mf_session_room(session);
     mf_session_statistics statistics = MF_SESSION_STATISTICS_INIT;
     Check("mf_session_get_statistics", mf_session_get_statistics(session, &statistics, &error_));
   }
 
   const std::string model_path_;
-  const uint8_t* data_;
-  size_t size_;
-  mf_error error_ = {};
   mf_cancel* cancel_ = nullptr;
   std::vector<mf_model*> models_;
   std::vector<mf_context*> contexts_;
   std::vector<mf_session*> sessions_;
-  std::string fault_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace capi_test {
 namespace {
 
 TEST_CASE("Call sequence: random orders and arguments never break the host", "[capi]") {
-  for (uint32_t seed = 1; seed <= 150; ++seed) {
+  for (uint32_t seed = 1; seed <= 400; ++seed) {
     std::mt19937 random(seed);
     std::vector<uint8_t> bytes(400);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
