@@ -133,16 +133,36 @@ build_matching() {
   ninja -C "$folder" "${targets[@]}"
 }
 
+have_nvcc() { PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc > /dev/null; }
+
+# tidy_cuda FILE...: the host's pass over units of CUDA, which reads device code too. An empty
+# header stands for one that clang 19 includes and CUDA 13 has no more.
+tidy_cuda() {
+  local shim=$build/tidy/shim nvcc
+  mkdir -p "$shim"
+  : > "$shim/texture_fetch_functions.h"
+  nvcc=$(PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc)
+  printf '%s\0' "$@" | xargs -0 -P "$JOBS" -I{} clang-tidy-19 --quiet {} -- -x cuda \
+    --cuda-path="$(dirname "$(dirname "$(readlink -f "$nvcc")")")" --cuda-host-only -nocudalib \
+    -Wno-unknown-cuda-version -std=c++20 -I"$shim" -I"$root" -I"$root/lib" -I"$root/include"
+}
+
 tidy() {
   planted name 'int bad_name(int a) { return a; }' clang-tidy-19 --quiet || return 1
-  # What the build compiles: not the units of CUDA, whose headers may be absent.
   python3 -c 'import json, sys; print(*(unit["file"] for unit in json.load(sys.stdin)), sep="\n")' \
-    < "$build/tidy/compile_commands.json" | grep -E "^$root/(lib|capi|kernels)/" |
-    xargs -P "$JOBS" -n 4 clang-tidy-19 -p "$build/tidy" --quiet
+    < "$build/tidy/compile_commands.json" | grep -E "^$root/(lib|capi|kernels)/.*\.(c|cc)\$" |
+    xargs -P "$JOBS" -n 4 clang-tidy-19 -p "$build/tidy" --quiet || return 1
+  have_nvcc || return 0
+  planted device_name '__global__ void bad_name(int* a) { *a = 1; }' tidy_cuda || return 1
+  mapfile -t units < <(git ls-files 'kernels/*.cu')
+  tidy_cuda "${units[@]}"
 }
 
 configure_tidy() {
-  CC=clang-19 CXX=clang++-19 configure_build "$build/tidy" -DMINFER_BUILD_TESTS=OFF &&
+  local cuda=OFF
+  have_nvcc && cuda=ON
+  CC=clang-19 CXX=clang++-19 configure_build "$build/tidy" -DMINFER_BUILD_TESTS=OFF \
+    -DMINFER_CUDA=$cuda -DMINFER_CUDA_ARCHS=90 &&
     ninja -C "$build/tidy" -t targets all > /dev/null
 }
 
@@ -195,7 +215,7 @@ test_stage "tests" run_ctest "$build/release" -j "$JOBS"
 stage "format" check_format
 # One architecture, and what only this build has. Devices are not asked for: tests that want one
 # print a skip where there is none.
-if PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin command -v nvcc > /dev/null; then
+if have_nvcc; then
   if stage "build with CUDA" build_matching "$build/cuda" '^cuda_' -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DMINFER_CUDA=ON -DMINFER_CUDA_ARCHS=90; then
     test_stage "tests with CUDA" run_ctest "$build/cuda" -j "$JOBS" -R '^cuda_'

@@ -58,8 +58,8 @@ __device__ __forceinline__ void Multiply(const float (*xs)[kPitch], const float 
 
 template <ElementType type, typename Sum>
 __global__ void __launch_bounds__(kThreads) GemmKernel(GemmArgs args, int64_t weight_row_bytes) {
-  __shared__ alignas(16) float xs[kDepth][kPitch];
-  __shared__ alignas(16) float ws[kDepth][kPitch];
+  alignas(16) __shared__ float xs[kDepth][kPitch];
+  alignas(16) __shared__ float ws[kDepth][kPitch];
   const int64_t n0 = static_cast<int64_t>(blockIdx.x) * kTile;
   const int64_t m0 = static_cast<int64_t>(blockIdx.y) * kTile;
   const int x0 = threadIdx.x / 16 * 4;

@@ -47,8 +47,8 @@ bool HasKernel(OpKind op) {
 CudaBackend::CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options)
     : runtime_(std::move(runtime)), options_(options) {}
 
-StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(std::shared_ptr<const CudaRuntime> runtime,
-                                                       const BackendOptions& options) {
+StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(
+    const std::shared_ptr<const CudaRuntime>& runtime, const BackendOptions& options) {
   std::unique_ptr<CudaBackend> backend(new CudaBackend(runtime, options));
   if (options.memory == nullptr) return std::unique_ptr<Backend>(std::move(backend));
   MF_ASSIGN_OR_RETURN(backend->stream_, CudaStream::Create(runtime));
@@ -73,12 +73,12 @@ CudaBackend::~CudaBackend() {
   stream_ = nullptr;
 }
 
-Status CudaBackend::Internal(std::string message) const {
+Status CudaBackend::Internal(const std::string& message) const {
   return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cuda: ", message))
       .WithName(name());
 }
 
-Status CudaBackend::NodeError(const NodeCall& call, std::string message) const {
+Status CudaBackend::NodeError(const NodeCall& call, const std::string& message) const {
   return Status(StatusCode::kInternal, Subsystem::kBackend, StrCat("cuda: ", message))
       .WithName(call.node->name);
 }

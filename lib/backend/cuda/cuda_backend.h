@@ -25,8 +25,8 @@ namespace minfer {
 class CudaBackend final : public Backend {
  public:
   // Without memory in the options the backend only answers what a plan asks.
-  static StatusOr<std::unique_ptr<Backend>> Create(std::shared_ptr<const CudaRuntime> runtime,
-                                                   const BackendOptions& options);
+  static StatusOr<std::unique_ptr<Backend>> Create(
+      const std::shared_ptr<const CudaRuntime>& runtime, const BackendOptions& options);
   ~CudaBackend() override;
 
   std::string_view name() const override { return "cuda"; }
@@ -107,8 +107,8 @@ class CudaBackend final : public Backend {
   CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options);
 
   // cuda_backend.cc
-  Status Internal(std::string message) const;
-  Status NodeError(const NodeCall& call, std::string message) const;
+  Status Internal(const std::string& message) const;
+  Status NodeError(const NodeCall& call, const std::string& message) const;
   Status FromKernel(const NodeCall& call, kernels::KernelStatus status) const;
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
   StatusOr<float*> Floats(const BufferRange& range) const;
