@@ -88,7 +88,6 @@ Factory CudaFactory(const std::string& name, bool reference) {
   };
   factory.captures = true;
   factory.checks_protocol = true;
-  factory.experts = false;
   factory.tolerance = 2e-6;
   factory.quantised_tolerance = reference ? 2e-6 : 2e-2;
   return factory;

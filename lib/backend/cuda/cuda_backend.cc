@@ -36,9 +36,28 @@ bool HasKernel(OpKind op) {
     case OpKind::kKvStore:
     case OpKind::kRopeKvStore:
     case OpKind::kAttention:
+    case OpKind::kTopExperts:
+    case OpKind::kGroupExperts:
+    case OpKind::kExpertMatMul:
+    case OpKind::kCombineExperts:
+    case OpKind::kGateRows:
       return true;
     default:
       return false;
+  }
+}
+
+// Of an operation that chooses among experts or groups them; otherwise 0.
+int64_t ExpertsOf(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case OpKind::kTopExperts:
+      return graph.value(node.inputs[0]).shape.cols;
+    case OpKind::kGroupExperts:
+      return node.attributes.n_experts;
+    case OpKind::kExpertMatMul:
+      return graph.value(node.inputs[2]).shape.rows;
+    default:
+      return 0;
   }
 }
 
@@ -106,8 +125,8 @@ Status CudaBackend::CheckUsable(const char* what) {
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   const OpAttributes& a = node.attributes;
   if (!HasKernel(node.op)) return {false, StrCat("no kernel for ", OpName(node.op))};
-  if (node.op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
-    return {false, "clamped_swiglu has no kernel"};
+  if (const int64_t n_experts = ExpertsOf(graph, node); n_experts > kernels::cuda::kMaxExperts) {
+    return {false, StrCat(n_experts, " experts are more than ", kernels::cuda::kMaxExperts)};
   }
   for (size_t i = 0; i < node.weights.size(); ++i) {
     if (node.weights[i] == kNoId) continue;
@@ -116,6 +135,7 @@ Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
     const char* type = traits == nullptr ? "?" : traits->name;
     const bool vector = node.op == OpKind::kRmsNorm || node.op == OpKind::kLayerNorm ||
                         node.op == OpKind::kAddBias || node.op == OpKind::kAttention ||
+                        (node.op == OpKind::kExpertMatMul && i == 1) ||
                         (node.op == OpKind::kMatMulGroup && i >= node.weights.size() / 2);
     if (vector && info.type != ElementType::kF32) {
       return {false, StrCat("'", info.name, "' is ", type, ", its kernel reads F32")};
@@ -150,6 +170,7 @@ bool CudaBackend::CanRunInPlace(const Graph&, const Node& node, int input) const
     case OpKind::kRmsNorm:
     case OpKind::kLayerNorm:
     case OpKind::kRope:
+    case OpKind::kGateRows:
       return input == 0;
     default:
       return false;
@@ -262,6 +283,11 @@ StatusOr<const int32_t*> CudaBackend::Ints(const BufferRange& range) const {
   return reinterpret_cast<const int32_t*>(data);
 }
 
+StatusOr<int32_t*> CudaBackend::MutableInts(const BufferRange& range) const {
+  MF_ASSIGN_OR_RETURN(uint8_t * data, pool_->Resolve(range));
+  return reinterpret_cast<int32_t*>(data);
+}
+
 void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t variant,
                               KernelReport row) {
   const ReportKey key{call.node->op, shape, variant};
@@ -300,6 +326,7 @@ Status CudaBackend::Synchronize() {
   Status read = readback_->FinishAll();
   if (status.ok()) status = std::move(read);
   if (status.ok()) status = runtime_->TakeLatched();
+  if (status.ok()) status = TakeFault();
   finished_work_ = work;
   return status;
 }

@@ -17,6 +17,7 @@
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/vector/vector.h"
 
@@ -113,6 +114,7 @@ class CudaBackend final : public Backend {
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
   StatusOr<float*> Floats(const BufferRange& range) const;
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
+  StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
   Status CheckUsable(const char* what);
   void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
 
@@ -156,6 +158,16 @@ class CudaBackend final : public Backend {
   StatusOr<kernels::cuda::KvSide> Side(const NodeCall& call, bool key) const;
   uint64_t AttentionScratch(const Graph& graph, const Node& node) const;
 
+  // cuda_experts.cc
+  kernels::cuda::FaultWord FaultOf(const NodeCall& call);
+  Status TakeFault();
+  Status ExecuteTopExperts(const NodeCall& call);
+  Status ExecuteGroupExperts(const NodeCall& call);
+  Status ExecuteExpertMatMul(const NodeCall& call);
+  Status ExecuteCombineExperts(const NodeCall& call);
+  Status ExecuteGateRows(const NodeCall& call);
+  Status ExecuteClampedSwiglu(const NodeCall& call);
+
   std::shared_ptr<const CudaRuntime> runtime_;
   BackendOptions options_;
   std::unique_ptr<CudaStream> stream_;
@@ -165,6 +177,7 @@ class CudaBackend final : public Backend {
   BufferId scratch_;
   uint64_t scratch_bytes_ = 0;
   std::vector<kernels::cuda::RopeAngles> rope_angles_;
+  std::vector<std::string> fault_names_;  // nodes, by the number that their launches carry
   absl::Span<const std::atomic<bool>* const> cancel_flags_;
 
   uint64_t enqueued_work_ = 0;  // numbers of work; all up to finished_work_ has been waited for

@@ -65,6 +65,7 @@ CudaReadback::CudaReadback(std::shared_ptr<const CudaRuntime> runtime,
   void* base = nullptr;
   if (cudaHostAlloc(&base, kBytes, cudaHostAllocDefault) == cudaSuccess) {
     pinned_->base = static_cast<uint8_t*>(base);
+    *fault_word() = 0;
   } else {
     cudaGetLastError();
     account.Release(MemoryClass::kStaging, kBytes);
@@ -75,15 +76,19 @@ CudaReadback::~CudaReadback() = default;
 
 bool CudaReadback::pinned() const { return pinned_->base != nullptr; }
 
+int32_t* CudaReadback::fault_word() const {
+  return pinned() ? reinterpret_cast<int32_t*>(pinned_->base + kReadBytes) : nullptr;
+}
+
 StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,
                                                     cudaStream_t stream) {
   std::erase_if(pending_, [](const auto& read) { return read->IsDone(); });
   if (pending_.empty()) used_ = 0;
   uint8_t* staged = nullptr;
-  if (pinned_->base != nullptr && bytes <= kBytes - used_) {
+  if (pinned_->base != nullptr && bytes <= kReadBytes - used_) {
     staged = pinned_->base + used_;
     used_ += (bytes + 255) / 256 * 256;
-    used_ = std::min(used_, kBytes);
+    used_ = std::min(used_, kReadBytes);
   }
   auto read = std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes);
   pending_.reserve(pending_.size() + 1);

@@ -17,6 +17,7 @@ namespace minfer {
 class CudaReadback {
  public:
   static constexpr uint64_t kBytes = 4u << 20;
+  static constexpr uint64_t kReadBytes = kBytes - 256;  // the rest is for the fault word
 
   CudaReadback(std::shared_ptr<const CudaRuntime> runtime, std::shared_ptr<HostMemory> memory);
   ~CudaReadback();
@@ -24,6 +25,9 @@ class CudaReadback {
   CudaReadback& operator=(const CudaReadback&) = delete;
 
   bool pinned() const;
+  // A word of the pinned memory that kernels write when data does not fit; nullptr where pinned
+  // memory was refused.
+  int32_t* fault_word() const;
 
   StatusOr<std::shared_ptr<Event>> Read(const void* from, void* host, uint64_t bytes,
                                         cudaStream_t stream);

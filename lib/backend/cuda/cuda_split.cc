@@ -19,7 +19,8 @@ constexpr int kDirectRuns = 2;
 constexpr size_t kMaxCaptured = 64;
 
 bool IsMatMul(OpKind op) {
-  return op == OpKind::kMatMul || op == OpKind::kMatMulGroup || op == OpKind::kGatedMatMul;
+  return op == OpKind::kMatMul || op == OpKind::kMatMulGroup || op == OpKind::kGatedMatMul ||
+         op == OpKind::kExpertMatMul;
 }
 
 void Add(const BackendStatistics& more, BackendStatistics* to) {
@@ -195,6 +196,16 @@ Status CudaBackend::Dispatch(const NodeCall& call) {
       return ExecuteKvStore(call);
     case OpKind::kAttention:
       return ExecuteAttention(call);
+    case OpKind::kTopExperts:
+      return ExecuteTopExperts(call);
+    case OpKind::kGroupExperts:
+      return ExecuteGroupExperts(call);
+    case OpKind::kExpertMatMul:
+      return ExecuteExpertMatMul(call);
+    case OpKind::kCombineExperts:
+      return ExecuteCombineExperts(call);
+    case OpKind::kGateRows:
+      return ExecuteGateRows(call);
     default:
       return NodeError(call, StrCat("no kernel for ", OpName(call.node->op)));
   }

@@ -100,6 +100,9 @@ Status CudaBackend::ExecuteLayerNorm(const NodeCall& call) {
 Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
   const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
   const OpAttributes& a = call.node->attributes;
+  if (call.node->op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
+    return ExecuteClampedSwiglu(call);
+  }
   kernels::cuda::ElementwiseArgs args;
   MF_ASSIGN_OR_RETURN(args.a, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));
