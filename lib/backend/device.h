@@ -39,6 +39,7 @@ struct BackendOptions {
   bool mmvq = true;                    // integer dots for few rows
   bool prefill_gemm = true;            // tensor cores for products of many rows
   bool fa_prefill = true;              // tensor cores for attention of many rows
+  int32_t cuda_tier = 0;               // kernels for this compute capability; 0: the device's own
   int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };
 

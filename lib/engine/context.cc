@@ -65,14 +65,7 @@ Status Context::Initialize(const ContextOptions& options) {
   backend_options.runner = runner_.get();
   backend_options.memory = memory_;
   backend_options.logger = logger_.get();
-  backend_options.reference = config_.tuning.reference;
-  backend_options.forced_isa = config_.tuning.isa;
-  backend_options.residual_activations = config_.tuning.residual_activations;
-  backend_options.attention_stripes = config_.tuning.attention_stripes;
-  backend_options.cuda_graph = config_.tuning.cuda_graph;
-  backend_options.mmvq = config_.tuning.mmvq;
-  backend_options.prefill_gemm = config_.tuning.prefill_gemm;
-  backend_options.fa_prefill = config_.tuning.fa_prefill;
+  ApplyTuning(config_.tuning, &backend_options);
   MF_ASSIGN_OR_RETURN(backend_, device.CreateBackend(backend_options));
   sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);
   MF_RETURN_IF_ERROR(AllocateKv());

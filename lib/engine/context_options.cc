@@ -148,14 +148,7 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& dev
   CountedRunner runner(config.n_threads);
   BackendOptions backend_options;
   backend_options.runner = &runner;
-  backend_options.reference = config.tuning.reference;
-  backend_options.forced_isa = config.tuning.isa;
-  backend_options.residual_activations = config.tuning.residual_activations;
-  backend_options.attention_stripes = config.tuning.attention_stripes;
-  backend_options.cuda_graph = config.tuning.cuda_graph;
-  backend_options.mmvq = config.tuning.mmvq;
-  backend_options.prefill_gemm = config.tuning.prefill_gemm;
-  backend_options.fa_prefill = config.tuning.fa_prefill;
+  ApplyTuning(config.tuning, &backend_options);
   MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device.CreateBackend(backend_options));
 
   StepInputs inputs;

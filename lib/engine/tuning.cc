@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "backend/device.h"
 #include "base/str_cat.h"
 
 namespace minfer {
@@ -35,6 +36,8 @@ constexpr Lever kLevers[] = {
      "tensor cores for products of many rows"},
     {"fa_prefill", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for the attention of many rows"},
+    {"cuda_tier", 0, 0, 999, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "the kernels of this compute capability (75 for 7.5) or below; 0: the device's own"},
 };
 
 std::string_view Trim(std::string_view text) {
@@ -54,6 +57,7 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
+  if (name == "cuda_tier") tuning->cuda_tier = static_cast<int32_t>(value);
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);
   if (name == "kv_shuffle") tuning->kv_shuffle = static_cast<uint64_t>(value);
 }
@@ -89,6 +93,18 @@ Status ApplyOne(std::string_view item, LeverScope scope, Tuning* tuning) {
 }  // namespace
 
 absl::Span<const Lever> LeverTable() { return kLevers; }
+
+void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
+  options->reference = tuning.reference;
+  options->forced_isa = tuning.isa;
+  options->residual_activations = tuning.residual_activations;
+  options->attention_stripes = tuning.attention_stripes;
+  options->cuda_graph = tuning.cuda_graph;
+  options->mmvq = tuning.mmvq;
+  options->prefill_gemm = tuning.prefill_gemm;
+  options->fa_prefill = tuning.fa_prefill;
+  options->cuda_tier = tuning.cuda_tier;
+}
 
 StatusOr<Tuning> ParseTuning(std::string_view text, LeverScope scope) {
   Tuning tuning;

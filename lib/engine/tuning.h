@@ -45,9 +45,15 @@ struct Tuning {
   bool mmvq = true;
   bool prefill_gemm = true;
   bool fa_prefill = true;
+  int32_t cuda_tier = 0;
   int32_t isa = -1;
   uint64_t kv_shuffle = 0;
 };
+
+struct BackendOptions;
+
+// What a backend is told of the levers, for a plan and for the context alike.
+void ApplyTuning(const Tuning& tuning, BackendOptions* options);
 
 // "lever=value,lever=value"; spaces around either are ignored. INVALID_ARGUMENT naming a lever that
 // does not exist, belongs to other options, or has a value out of its range.

@@ -70,12 +70,14 @@ const std::shared_ptr<Device>& FirstCudaDevice() {
   return *device;
 }
 
-Factory CudaFactory(const std::string& name, bool reference) {
+// tier: kernels of a lower compute capability, or 0 for the device's own.
+Factory CudaFactory(const std::string& name, bool reference, int32_t tier = 0) {
   Factory factory;
   factory.name = name;
-  factory.make_backend = [reference](std::shared_ptr<HostMemory> memory) {
-    StatusOr<std::unique_ptr<Backend>> backend =
-        FirstCudaDevice()->CreateBackend(CpuOptions(std::move(memory), reference));
+  factory.make_backend = [reference, tier](std::shared_ptr<HostMemory> memory) {
+    BackendOptions options = CpuOptions(std::move(memory), reference);
+    options.cuda_tier = tier;
+    StatusOr<std::unique_ptr<Backend>> backend = FirstCudaDevice()->CreateBackend(options);
     MF_REQUIRE_OK(backend);
     return *std::move(backend);
   };
@@ -104,6 +106,10 @@ std::vector<Factory>* MakeFactories() {
   if (HasCudaDevice()) {
     factories->push_back(CudaFactory("cuda", false));
     factories->push_back(CudaFactory("cuda reference", true));
+    // A row of the tier table a kind of device.
+    for (const int32_t tier : {70, 75, 80}) {
+      factories->push_back(CudaFactory("cuda tier " + std::to_string(tier), false, tier));
+    }
   }
   return factories;
 }

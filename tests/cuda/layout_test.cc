@@ -53,5 +53,14 @@ TEST_CASE("CUDA tiers: a device that the table does not know gets the row below 
   }
 }
 
+TEST_CASE("CUDA tiers: a forced row is never above the device's own", "[cuda]") {
+  const CudaTier& hopper = *FindCudaTier(90);
+  CHECK(ForceCudaTier(hopper, 0).capability == 90);
+  CHECK(ForceCudaTier(hopper, 120).capability == 90);
+  CHECK(ForceCudaTier(hopper, 89).capability == 89);
+  CHECK(ForceCudaTier(hopper, 85).capability == 80);
+  CHECK(ForceCudaTier(hopper, 1).capability == 70);
+}
+
 }  // namespace
 }  // namespace minfer::testing

@@ -103,7 +103,7 @@ TEST_CASE("Experts: tiny models on CUDA", "[model][cuda]") {
   for (const std::string name : kModels) {
     const bool stored = name == "gpt-oss_mxfp4";
     for (const size_t piece : {size_t{12}, size_t{1}, size_t{3}}) {
-      for (const char* tuning : {"", "reference=1"}) {
+      for (const char* tuning : {"", "reference=1", "cuda_tier=70"}) {
         ContextOptions options = SmallContext(tuning);
         options.kv_type_k = options.kv_type_v = static_cast<int32_t>(KvFormat::kF32);
         CheckModel(name, options, piece, stored ? kStoredTolerance : kF32Tolerance, *device);

@@ -128,7 +128,7 @@ TEST_CASE("Models: D24 tiny models on CUDA", "[model][cuda]") {
   if (!device.has_value()) return;
   for (const Family& family : kFamilies) {
     for (const char* name : family.models) {
-      for (const char* tuning : {"", "reference=1"}) {
+      for (const char* tuning : {"", "reference=1", "cuda_tier=70"}) {
         ContextOptions options = SmallContext(tuning);
         options.kv_type_k = options.kv_type_v = static_cast<int32_t>(KvFormat::kF32);
         for (const size_t piece : {size_t{64}, size_t{1}, size_t{3}}) {

@@ -107,14 +107,16 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   args.rows = rows - decode;
   args.partials = nullptr;
   const bool tiles =
-      options_.fa_prefill && !options_.reference && runtime_->tier().async_copy &&
-      args.rows >= kTiledRows &&
+      options_.fa_prefill && !options_.reference && tier().async_copy && args.rows >= kTiledRows &&
       kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim);
   if (tiles) {
     report(2, "f16 tensor cores, tiles of 64 rows", "prefill rows");
     return FromKernel(call, kernels::cuda::AttentionPrefill(args, stream_->get()));
   }
-  report(1, "rows one by one", args.rows < kTiledRows ? "few prefill rows" : "head or KV type");
+  report(1, "rows one by one",
+         args.rows < kTiledRows ? "few prefill rows"
+         : !tier().async_copy   ? tier().name
+                                : "head or KV type");
   return FromKernel(call, kernels::cuda::Attention(args, stream_->get()));
 }
 

@@ -77,7 +77,7 @@ StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(
   if (options.logger != nullptr) {
     options.logger->Info("CUDA: ", runtime->name(), ", compute capability ",
                          runtime->capability() / 10, ".", runtime->capability() % 10, " (",
-                         runtime->tier().name, "), ", runtime->memory_total() >> 20, " MiB, ",
+                         backend->tier().name, "), ", runtime->memory_total() >> 20, " MiB, ",
                          runtime->processors(), " multiprocessors");
     if (!backend->upload_->pinned() || !backend->readback_->pinned()) {
       options.logger->Warning("CUDA: pinned memory was refused; transfers are slower");
@@ -120,6 +120,10 @@ Status CudaBackend::CheckUsable(const char* what) {
         .WithName(runtime_->name());
   }
   return runtime_->TakeLatched();
+}
+
+const CudaTier& CudaBackend::tier() const {
+  return ForceCudaTier(runtime_->tier(), options_.cuda_tier);
 }
 
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {

@@ -116,6 +116,8 @@ class CudaBackend final : public Backend {
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
   StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
   Status CheckUsable(const char* what);
+  // What kernels may use: the device's row of the tier table, or the forced one.
+  const CudaTier& tier() const;
   void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
 
   // cuda_split.cc

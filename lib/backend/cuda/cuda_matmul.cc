@@ -78,6 +78,7 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info, int
                : few && !HasMmvq(info.type) ? StrCat("no integer dot for ", type)
                : few                        ? "tuning mmvq=0"
                : !options_.prefill_gemm     ? "tuning prefill_gemm=0"
+               : !tier().async_copy         ? StrCat("tier ", tier().name)
                                             : "many rows";
   const int32_t variant = static_cast<int32_t>(info.type) * 4 + (few ? 2 : 0) + (residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
@@ -88,7 +89,7 @@ bool CudaBackend::UsesMmvq(ElementType type) const {
 }
 
 bool CudaBackend::UsesTensorCores(ElementType type) const {
-  return options_.prefill_gemm && !options_.reference && runtime_->tier().async_copy &&
+  return options_.prefill_gemm && !options_.reference && tier().async_copy &&
          kernels::cuda::HasTensorGemm(type);
 }
 

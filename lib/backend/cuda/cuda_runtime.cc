@@ -66,6 +66,12 @@ bool OpenCudaDriver() {
   return false;
 }
 
+CudaErrorClass ClassifyCudaError(cudaError_t error) {
+  if (IsSticky(error)) return {StatusCode::kUnavailable, true};
+  if (error == cudaErrorMemoryAllocation) return {StatusCode::kResourceExhausted, false};
+  return {StatusCode::kInternal, false};
+}
+
 StatusOr<std::shared_ptr<CudaRuntime>> CudaRuntime::Create(int ordinal) {
   std::shared_ptr<CudaRuntime> runtime(new CudaRuntime());
   runtime->ordinal_ = ordinal;
@@ -95,14 +101,10 @@ StatusOr<std::shared_ptr<CudaRuntime>> CudaRuntime::Create(int ordinal) {
 Status CudaRuntime::Error(cudaError_t error, std::string_view what) const {
   // Taken, so that it is not found again by the next call.
   cudaGetLastError();
-  StatusCode code = StatusCode::kInternal;
-  if (error == cudaErrorMemoryAllocation) code = StatusCode::kResourceExhausted;
-  if (IsSticky(error)) {
-    lost_.store(true, std::memory_order_relaxed);
-    code = StatusCode::kUnavailable;
-  }
+  const CudaErrorClass kind = ClassifyCudaError(error);
+  if (kind.sticky) lost_.store(true, std::memory_order_relaxed);
   return Status(
-             code, Subsystem::kBackend,
+             kind.code, Subsystem::kBackend,
              StrCat("cuda: ", what, ": ", cudaGetErrorName(error), ", ", cudaGetErrorString(error)))
       .WithName(name_);
 }

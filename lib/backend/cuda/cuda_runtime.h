@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,13 @@ namespace minfer {
 // no call into CUDA is made.
 bool OpenCudaDriver();
 
+// What a failed call means to the caller. `sticky`: every later call on the device fails too.
+struct CudaErrorClass {
+  StatusCode code;
+  bool sticky;
+};
+CudaErrorClass ClassifyCudaError(cudaError_t error);
+
 class CudaRuntime {
  public:
   // UNAVAILABLE where the device does not answer, UNIMPLEMENTED where it is too old.
@@ -33,6 +41,10 @@ class CudaRuntime {
   const std::string& name() const { return name_; }
   uint64_t memory_total() const { return memory_total_; }
   int processors() const { return processors_; }
+
+  // The longest that anything waits for the device: longer than any step takes.
+  std::chrono::milliseconds wait_limit() const { return wait_limit_; }
+  void set_wait_limit(std::chrono::milliseconds limit) { wait_limit_ = limit; }
 
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   uint64_t latched_errors() const { return latched_.load(std::memory_order_relaxed); }
@@ -57,6 +69,7 @@ class CudaRuntime {
   std::string name_;
   uint64_t memory_total_ = 0;
   int processors_ = 0;
+  std::chrono::milliseconds wait_limit_{120'000};
   decltype(&cuCtxGetCurrent) get_current_ = nullptr;
   decltype(&cuCtxSetCurrent) set_current_ = nullptr;
   mutable std::atomic<bool> lost_{false};

@@ -3,33 +3,16 @@
 
 #include "backend/cuda/cuda_stream.h"
 
-#include <chrono>
-#include <thread>
+#include "backend/cuda/cuda_wait.h"
 
 namespace minfer {
 namespace {
 
-// Longer than any step takes; a device that has not answered by then is taken for stuck.
-constexpr std::chrono::seconds kWaitLimit{120};
-// Asked without pause for as long as a decode step takes, then with pauses.
-constexpr std::chrono::milliseconds kSpin{5};
-constexpr std::chrono::microseconds kPause{50};
-
-// Calls query() until it answers with something else than "not ready".
 template <typename Query>
 Status WaitFor(const CudaRuntime& runtime, const Query& query) {
-  const auto start = std::chrono::steady_clock::now();
-  while (true) {
-    const cudaError_t state = query();
-    if (state != cudaErrorNotReady) return runtime.Check(state, "waiting for the device");
-    const auto waited = std::chrono::steady_clock::now() - start;
-    if (waited > kWaitLimit) {
-      return Status(StatusCode::kDeadlineExceeded, Subsystem::kBackend,
-                    "cuda: the device did not finish its work in time")
-          .WithName(runtime.name());
-    }
-    if (waited > kSpin) std::this_thread::sleep_for(kPause);
-  }
+  return WaitForCuda(runtime.wait_limit(), runtime.name(), query, [&](cudaError_t state) {
+    return runtime.Check(state, "waiting for the device");
+  });
 }
 
 }  // namespace

@@ -28,4 +28,11 @@ const CudaTier* FindCudaTier(int32_t capability) {
   return found;
 }
 
+const CudaTier& ForceCudaTier(const CudaTier& own, int32_t forced) {
+  if (forced <= 0) return own;
+  const CudaTier* found = FindCudaTier(forced);
+  const CudaTier& wanted = found == nullptr ? kTiers[0] : *found;
+  return wanted.capability < own.capability ? wanted : own;
+}
+
 }  // namespace minfer

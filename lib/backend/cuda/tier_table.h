@@ -23,4 +23,8 @@ struct CudaTier {
 // The row for a device, or nullptr where it is too old.
 const CudaTier* FindCudaTier(int32_t capability);
 
+// The row to use on a device of row `own` where `forced` is wanted: never one above its own. 0:
+// none is wanted; below the table: its first row.
+const CudaTier& ForceCudaTier(const CudaTier& own, int32_t forced);
+
 }  // namespace minfer

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Models and contexts on a device: what they take is what the plan says, and all of it comes back.
+#include <iostream>
+
+#include "engine/context_options.h"
+#include "tests/support/engine_fixture.h"
+#include "tests/support/random_model.h"
+
+namespace minfer::testing {
+namespace {
+
+// What the driver takes beside each buffer (it hands out memory in pieces of 2 MiB), and beside all
+// of them: recorded graphs and what kernels need.
+constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kBesideAll = 64 * kMiB;
+
+int64_t FreeBytes(int32_t device) {
+  return static_cast<int64_t>(FindDevices()[static_cast<size_t>(device)]->info().memory_free);
+}
+
+// What of a plan lies on the device.
+int64_t OnDevice(const MemoryUse& use) {
+  return static_cast<int64_t>(use.total() - use[MemoryClass::kStaging]);
+}
+
+void Work(const std::shared_ptr<const Model>& model, const ContextOptions& options) {
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  Decode(session.get(), std::vector<int32_t>(40, 7));
+  Greedy(session.get(), 8);
+}
+
+TEST_CASE("CUDA engine: the plan is what the device loses", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  RandomModelSpec spec;
+  spec.n_embd = 512;
+  spec.n_heads = 8;
+  spec.n_kv_heads = 2;
+  spec.head_dim = 64;
+  spec.n_ff = 2048;
+  spec.n_layers = 4;
+  spec.n_vocab = 4096;
+  const std::string path = MakeRandomModel(spec);
+  ContextOptions options;
+  options.n_threads = 2;
+  options.n_ctx = 16384;
+  options.n_sessions = 4;
+  // Once before: what is loaded with the first kernels stays with the device.
+  Work(LoadModel(path, *device), options);
+
+  const int64_t before = FreeBytes(*device);
+  StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kMap);
+  MF_REQUIRE_OK(files);
+  ModelOptions model_options;
+  model_options.device = *device;
+  StatusOr<ModelHeader> header = ReadModelHeader(*std::move(files), model_options);
+  MF_REQUIRE_OK(header);
+  StatusOr<MemoryUse> model_plan = PlanModel(*header, model_options);
+  MF_REQUIRE_OK(model_plan);
+  {
+    const std::shared_ptr<const Model> model = LoadModel(path, *device);
+    const int64_t loaded = FreeBytes(*device);
+    StatusOr<MemoryUse> plan = PlanContext(model->description(), *model->device(), options);
+    MF_REQUIRE_OK(plan);
+    std::shared_ptr<Context> context = MakeContext(model, options);
+    std::unique_ptr<Session> session = MakeSession(context);
+    Decode(session.get(), std::vector<int32_t>(300, 7));
+    Greedy(session.get(), 8);
+    const int64_t running = FreeBytes(*device);
+    std::cout << "weights: " << before - loaded << " bytes gone, " << OnDevice(*model_plan)
+              << " planned; context: " << loaded - running << " gone, " << OnDevice(*plan)
+              << " planned" << std::endl;
+    CHECK(before - loaded >= OnDevice(*model_plan));
+    CHECK(before - loaded <= OnDevice(*model_plan) + kBesideAll);
+    CHECK(loaded - running >= OnDevice(*plan));
+    CHECK(loaded - running <= OnDevice(*plan) + kBesideAll);
+  }
+  CHECK(FreeBytes(*device) == before);
+}
+
+TEST_CASE("CUDA engine: a hundred loads, runs and ends leave the device as it was", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::string path = MakeRandomModel({});
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 256;
+  for (int i = 0; i < 3; ++i) Work(LoadModel(path, *device), options);
+  const int64_t before = FreeBytes(*device);
+  for (int i = 0; i < 100; ++i) Work(LoadModel(path, *device), options);
+  CHECK(FreeBytes(*device) == before);
+}
+
+}  // namespace
+}  // namespace minfer::testing
