@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/str_cat.h"
@@ -54,6 +55,23 @@ Status CheckVocabulary(const ModelHeader& header) {
       .WithName("token_embd.weight");
 }
 
+// A fault of the model or its vocabulary knows the key or tensor by name: here it gets its place in
+// the file. What is missing gets the end of the header, where one has looked in vain.
+Status AddPlace(Status status, const ModelFiles& files) {
+  if (status.ok() || status.file_offset() != 0) return status;
+  if (const TensorInfo* tensor = files.FindTensor(status.name()); tensor != nullptr) {
+    return std::move(status).WithOffset(tensor->file_offset);
+  }
+  const Metadata& metadata = files.metadata();
+  std::optional<size_t> at = metadata.Find(status.name());
+  if (!at.has_value() && status.subsystem() == Subsystem::kTokenizer) {
+    // Named are a rule, a kind of tokenizer, a token.
+    at = metadata.Find("tokenizer.ggml.model");
+  }
+  return std::move(status).WithOffset(at.has_value() ? metadata.file_offset(*at)
+                                                     : files.parts()[0].header_bytes());
+}
+
 // What can be said of a model that this version does not run.
 ModelDescription DescribeInPart(const ModelFiles& files) {
   const auto text = [&](std::string_view key) {
@@ -74,10 +92,13 @@ StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& opti
   MF_RETURN_IF_ERROR(ParseTuning(options.tuning, LeverScope::kModel).status());
   DescribeOptions describe;
   describe.allow_unknown_keys = options.allow_unknown_keys;
-  MF_ASSIGN_OR_RETURN(ModelDescription description, DescribeModel(files, describe));
-  MF_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(files.metadata()));
-  ModelHeader header{std::move(files), std::move(description), std::move(tokenizer)};
-  MF_RETURN_IF_ERROR(CheckVocabulary(header));
+  StatusOr<ModelDescription> description = DescribeModel(files, describe);
+  if (!description.ok()) return AddPlace(description.status(), files);
+  StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(files.metadata());
+  if (!tokenizer.ok()) return AddPlace(tokenizer.status(), files);
+  ModelHeader header{std::move(files), *std::move(description), *std::move(tokenizer)};
+  Status fits = CheckVocabulary(header);
+  if (!fits.ok()) return AddPlace(std::move(fits), header.files);
   return header;
 }
 
@@ -140,7 +161,7 @@ StatusOr<std::shared_ptr<const Model>> Model::LoadHeader(ModelFiles files,
   describe.allow_unknown_keys = true;
   StatusOr<ModelDescription> description = DescribeModel(files, describe);
   StatusOr<std::unique_ptr<Tokenizer>> tokenizer = LoadTokenizer(files.metadata());
-  const Status tokenizer_status = tokenizer.status();
+  const Status tokenizer_status = AddPlace(tokenizer.status(), files);
   if (!tokenizer.ok()) {
     VocabularyData no_words;
     no_words.model = "none";

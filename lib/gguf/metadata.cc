@@ -119,6 +119,16 @@ Status Metadata::RangeError(const Entry& entry, std::string_view wanted) const {
       .WithOffset(entry.file_offset);
 }
 
+Status Metadata::TextError(const Entry& entry, const std::string& what, uint64_t skip) const {
+  const std::string name = Printable(KeyOf(entry));
+  // Before the value stand the key with its length, and the type.
+  const uint64_t value_at = entry.file_offset + 8 + entry.key_size + 4;
+  return Status(StatusCode::kInvalidArgument, Subsystem::kGguf,
+                StrCat("key '", name, "': ", what, " is not UTF-8"))
+      .WithName(name)
+      .WithOffset(value_at + skip);
+}
+
 StatusOr<const Metadata::Entry*> Metadata::FindTyped(std::string_view key, GgufType type) const {
   MF_ASSIGN_OR_RETURN(const Entry* entry, FindOrError(key));
   if (entry->type != type) return TypeError(*entry, StrCat("a ", TraitsOf(type).name));
@@ -209,7 +219,12 @@ StatusOr<bool> Metadata::GetBool(std::string_view key) const {
 
 StatusOr<std::string_view> Metadata::GetString(std::string_view key) const {
   MF_ASSIGN_OR_RETURN(const Entry* entry, FindTyped(key, GgufType::kString));
-  return std::string_view(bytes_.data() + entry->value_begin, static_cast<size_t>(entry->count));
+  const std::string_view text(bytes_.data() + entry->value_begin,
+                              static_cast<size_t>(entry->count));
+  if (!IsValidUtf8(text)) {
+    return TextError(*entry, StrCat("the text '", Printable(text), "'"), sizeof(uint64_t));
+  }
+  return text;
 }
 
 StatusOr<uint32_t> Metadata::GetU32Or(std::string_view key, uint32_t absent) const {
@@ -274,7 +289,16 @@ StatusOr<absl::Span<const uint8_t>> Metadata::GetU8Array(std::string_view key) c
 StatusOr<StringArray> Metadata::GetStringArray(std::string_view key) const {
   MF_ASSIGN_OR_RETURN(const Entry* entry, FindArray(key));
   if (entry->element_type != GgufType::kString) return TypeError(*entry, "an array of strings");
-  return StringsOf(*entry);
+  const StringArray strings = StringsOf(*entry);
+  uint64_t skip = sizeof(uint32_t) + sizeof(uint64_t);  // the elements' type and number
+  for (size_t i = 0; i < strings.size(); ++i) {
+    skip += sizeof(uint64_t);
+    if (!IsValidUtf8(strings[i])) {
+      return TextError(*entry, StrCat("element ", i, ", '", Printable(strings[i]), "',"), skip);
+    }
+    skip += strings[i].size();
+  }
+  return strings;
 }
 
 StringArray Metadata::StringsOf(const Entry& entry) const {

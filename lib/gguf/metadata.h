@@ -23,7 +23,8 @@
 
 namespace minfer {
 
-// The strings of an array value; borrows from the Metadata. A string is bytes, UTF-8 or not.
+// The strings of an array value; borrows from the Metadata. A string is bytes, UTF-8 or not;
+// GetStringArray() gives only those that are.
 class StringArray {
  public:
   StringArray() = default;
@@ -56,6 +57,8 @@ class Metadata {
   size_t size() const { return entries_.size(); }
   std::string_view key(size_t i) const;
   GgufType type(size_t i) const { return entries_[i].type; }
+  // Where the pair stands in its file.
+  uint64_t file_offset(size_t i) const { return entries_[i].file_offset; }
   // Of an array: its element type and length. Of any other: its own type and 1.
   GgufType element_type(size_t i) const;
   uint64_t count(size_t i) const;
@@ -74,7 +77,7 @@ class Metadata {
   StatusOr<float> GetF32(std::string_view key) const;
   // Only a bool; any byte but 0 is true.
   StatusOr<bool> GetBool(std::string_view key) const;
-  // Borrowed from this object.
+  // Borrowed from this object. What is not UTF-8 is INVALID_ARGUMENT with its place in the file.
   StatusOr<std::string_view> GetString(std::string_view key) const;
 
   StatusOr<uint32_t> GetU32Or(std::string_view key, uint32_t absent) const;
@@ -93,6 +96,7 @@ class Metadata {
   StatusOr<std::vector<bool>> GetBoolArray(std::string_view key) const;
   // Borrowed from this object.
   StatusOr<absl::Span<const uint8_t>> GetU8Array(std::string_view key) const;
+  // As GetString().
   StatusOr<StringArray> GetStringArray(std::string_view key) const;
 
   // The value's bytes as they stand in the file, without string lengths; for copying metadata.
@@ -122,6 +126,8 @@ class Metadata {
   StatusOr<const Entry*> FindOrError(std::string_view key) const;
   Status TypeError(const Entry& entry, std::string_view wanted) const;
   Status RangeError(const Entry& entry, std::string_view wanted) const;
+  // `what` holds bytes that are no text, at `skip` bytes behind the start of the entry's value.
+  Status TextError(const Entry& entry, const std::string& what, uint64_t skip) const;
   Integer LoadInteger(GgufType type, uint64_t at) const;
   template <typename T>
   StatusOr<T> GetInteger(std::string_view key) const;

@@ -3,6 +3,7 @@
 #include "gguf/model_files.h"
 
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "base/checked_math.h"
@@ -25,7 +26,10 @@ struct SplitPlace {
 
 Status SplitError(StatusCode code, const GgufFile& file, const std::string& message) {
   const std::string name = Printable(file.source().name(), 200);
-  return Status(code, Subsystem::kGguf, StrCat(name, ": ", message)).WithName(name);
+  const std::optional<size_t> key = file.metadata().Find(kSplitNo);
+  return Status(code, Subsystem::kGguf, StrCat(name, ": ", message))
+      .WithName(name)
+      .WithOffset(key.has_value() ? file.metadata().file_offset(*key) : file.header_bytes());
 }
 
 StatusOr<SplitPlace> ReadSplitPlace(const GgufFile& file) {
