@@ -22,11 +22,13 @@ KernelStatus ExpertMatMul(const ExpertMatMulArgs& args, cudaStream_t stream) {
   const int64_t grid_y = std::min<int64_t>(args.n_slots, args.n_experts);
   const LaunchShape shape{dim3(static_cast<unsigned>(grid_x), static_cast<unsigned>(grid_y)),
                           dim3(kExpertThreads)};
+  const int64_t bias_stride =
+      WeightRowBytes(ElementType::kF32, args.n) / static_cast<int64_t>(sizeof(float));
   const bool few = args.n_slots <= args.n_experts;
   return ForType(args.type, [&](auto tag) {
     constexpr ElementType kType = decltype(tag)::kType;
-    return few ? Launch(ExpertMatMulKernel<kType, 2>, shape, stream, args, row_bytes)
-               : Launch(ExpertMatMulKernel<kType, 8>, shape, stream, args, row_bytes);
+    return few ? Launch(ExpertMatMulKernel<kType, 2>, shape, stream, args, row_bytes, bias_stride)
+               : Launch(ExpertMatMulKernel<kType, 8>, shape, stream, args, row_bytes, bias_stride);
   });
 }
 

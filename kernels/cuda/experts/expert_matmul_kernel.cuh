@@ -82,7 +82,8 @@ __device__ __forceinline__ void LoadEight(const float* x, int count, bool aligne
 
 template <ElementType type, int kSlots>
 __global__ void __launch_bounds__(kExpertThreads)
-    ExpertMatMulKernel(const __grid_constant__ ExpertMatMulArgs args, int64_t weight_row_bytes) {
+    ExpertMatMulKernel(const __grid_constant__ ExpertMatMulArgs args, int64_t weight_row_bytes,
+                       int64_t bias_stride) {
   const int lane = threadIdx.x % kWarp;
   bool fits = true;
   const ActiveExpert active =
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kExpertThreads)
   if (active.expert < 0 || r >= args.n) return;
   const int64_t matrix_row = active.expert * args.n + r;
   const uint8_t* row = static_cast<const uint8_t*>(args.weights) + matrix_row * weight_row_bytes;
-  const float bias = args.bias == nullptr ? 0.0f : args.bias[matrix_row];
+  const float bias = args.bias == nullptr ? 0.0f : args.bias[active.expert * bias_stride + r];
   const bool aligned = args.k % 8 == 0 && reinterpret_cast<uintptr_t>(args.x) % 16 == 0;
   for (int first = active.begin; first < active.end; first += kSlots) {
     int slots[kSlots];

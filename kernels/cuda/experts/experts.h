@@ -44,7 +44,7 @@ KernelStatus GroupExperts(const int32_t* ids, int64_t n_slots, int32_t n_experts
 struct ExpertMatMulArgs {
   ElementType type = ElementType::kF32;
   const void* weights = nullptr;  // n_experts matrices of n rows in the layout of row_layout.h
-  const float* bias = nullptr;    // [n_experts, n] or nullptr
+  const float* bias = nullptr;    // a row of n values an expert, in that layout too; or nullptr
   int64_t n = 0;
   int64_t k = 0;
   int32_t n_experts = 0;

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Two steps: a block ranks 4,096 entries of a row and keeps its k best, then one block a row ranks
+// what was kept. An entry travels as one word that compares as sampling ranks. For k = 1 both steps
+// are maxima; otherwise they are bitonic sorts in shared memory. Bound by latency: a row is read
+// once.
+#include "kernels/cuda/sampling/top_entries.h"
+
+#include "kernels/cuda/common/launch.cuh"
+
+namespace minfer::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kKeys = static_cast<int>(kTopPart);
+static_assert(kMaxTopParts * kMaxTopEntries <= kTopPart, "the second step fits one block");
+
+// Larger is better; 0 is no entry.
+__device__ __forceinline__ uint64_t KeyOf(float value, int index) {
+  uint32_t bits = value == 0.0f ? 0u : __float_as_uint(value);
+  bits = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  if (isnan(value)) bits = 0xffffffffu;
+  return static_cast<uint64_t>(bits) << 32 | (0xffffffffu - static_cast<uint32_t>(index));
+}
+
+__device__ __forceinline__ TopEntry EntryOf(uint64_t key) {
+  if (key == 0) return {-1, -INFINITY};
+  const auto bits = static_cast<uint32_t>(key >> 32);
+  const uint32_t value = (bits & 0x80000000u) != 0 ? bits & 0x7fffffffu : ~bits;
+  return {static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(key)), __uint_as_float(value)};
+}
+
+__device__ __forceinline__ uint64_t Larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// The largest key of the block, in thread 0.
+__device__ uint64_t BlockMax(uint64_t key) {
+  __shared__ uint64_t warps[kThreads / kWarp];
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    key = Larger(key, __shfl_xor_sync(0xffffffffu, key, offset));
+  }
+  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = key;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < kThreads / kWarp; ++w) key = Larger(key, warps[w]);
+  }
+  return key;
+}
+
+// Sorts, the largest first.
+__device__ void SortKeys(uint64_t* keys) {
+  for (int size = 2; size <= kKeys; size *= 2) {
+    for (int step = size / 2; step > 0; step /= 2) {
+      __syncthreads();
+      for (int i = threadIdx.x; i < kKeys / 2; i += kThreads) {
+        const int low = 2 * i - (i & (step - 1));
+        const int high = low + step;
+        const uint64_t a = keys[low];
+        const uint64_t b = keys[high];
+        const bool descending = (low & size) == 0;
+        if ((a < b) == descending) {
+          keys[low] = b;
+          keys[high] = a;
+        }
+      }
+    }
+  }
+  __syncthreads();
+}
+
+__device__ __forceinline__ uint64_t RowKey(const TopEntriesArgs& args, int64_t row, int64_t i) {
+  return i < args.count ? KeyOf(args.x[row * args.stride + i], static_cast<int>(i)) : 0;
+}
+
+__global__ void __launch_bounds__(kThreads) BestOfPartKernel(TopEntriesArgs args) {
+  const int64_t row = blockIdx.y;
+  const int64_t first = blockIdx.x * kTopPart;
+  uint64_t best = 0;
+#pragma unroll
+  for (int i = 0; i < kKeys / kThreads; ++i) {
+    best = Larger(best, RowKey(args, row, first + threadIdx.x + i * kThreads));
+  }
+  best = BlockMax(best);
+  if (threadIdx.x == 0) args.parts[row * gridDim.x + blockIdx.x] = best;
+}
+
+__global__ void __launch_bounds__(kThreads) BestOfRowKernel(TopEntriesArgs args, int parts) {
+  const int64_t row = blockIdx.x;
+  const int i = threadIdx.x;
+  const uint64_t best = BlockMax(i < parts ? args.parts[row * parts + i] : 0);
+  if (threadIdx.x == 0) args.out[row] = EntryOf(best);
+}
+
+__global__ void __launch_bounds__(kThreads) TopOfPartKernel(TopEntriesArgs args) {
+  __shared__ uint64_t keys[kKeys];
+  const int64_t row = blockIdx.y;
+  const int64_t first = blockIdx.x * kTopPart;
+  for (int i = threadIdx.x; i < kKeys; i += kThreads) keys[i] = RowKey(args, row, first + i);
+  SortKeys(keys);
+  uint64_t* to = args.parts + (row * gridDim.x + blockIdx.x) * args.k;
+  for (int i = threadIdx.x; i < args.k; i += kThreads) to[i] = keys[i];
+}
+
+__global__ void __launch_bounds__(kThreads) TopOfRowKernel(TopEntriesArgs args, int parts) {
+  __shared__ uint64_t keys[kKeys];
+  const int64_t row = blockIdx.x;
+  const int kept = parts * args.k;
+  for (int i = threadIdx.x; i < kKeys; i += kThreads) {
+    keys[i] = i < kept ? args.parts[row * kept + i] : 0;
+  }
+  SortKeys(keys);
+  for (int i = threadIdx.x; i < args.k; i += kThreads) {
+    args.out[row * args.k + i] = EntryOf(keys[i]);
+  }
+}
+
+}  // namespace
+
+int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k) {
+  return rows * CeilDiv(count, kTopPart) * k;
+}
+
+KernelStatus TopEntries(const TopEntriesArgs& args, cudaStream_t stream) {
+  const int64_t parts = CeilDiv(args.count, kTopPart);
+  if (args.rows < 0 || args.rows > kMaxGridYz || args.count <= 0 || args.count > args.stride ||
+      parts > kMaxTopParts || args.k <= 0 || args.k > kMaxTopEntries) {
+    return KernelStatus::kBadShape;
+  }
+  if (args.rows == 0) return KernelStatus::kOk;
+  const LaunchShape of_parts{dim3(static_cast<unsigned>(parts), static_cast<unsigned>(args.rows)),
+                             dim3(kThreads)};
+  const LaunchShape of_rows{dim3(static_cast<unsigned>(args.rows)), dim3(kThreads)};
+  const auto n = static_cast<int>(parts);
+  const bool one = args.k == 1;
+  const KernelStatus status = one ? Launch(BestOfPartKernel, of_parts, stream, args)
+                                  : Launch(TopOfPartKernel, of_parts, stream, args);
+  if (status != KernelStatus::kOk) return status;
+  return one ? Launch(BestOfRowKernel, of_rows, stream, args, n)
+             : Launch(TopOfRowKernel, of_rows, stream, args, n);
+}
+
+}  // namespace minfer::kernels::cuda

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The best entries of rows of logits, in the order that sampling ranks them: the highest value
+// first, of equal ones the lower index. A NaN ranks above all, so that one anywhere in a row is its
+// first entry.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/common/kernel_status.h"
+
+namespace minfer::kernels::cuda {
+
+inline constexpr int kMaxTopEntries = 64;
+// Entries of a row that a block looks at, and blocks of a row.
+inline constexpr int64_t kTopPart = 4096;
+inline constexpr int64_t kMaxTopParts = 64;
+
+struct TopEntry {
+  int32_t index;  // -1 where the row has fewer entries
+  float value;
+};
+
+struct TopEntriesArgs {
+  const float* x = nullptr;
+  int64_t rows = 0;
+  int64_t stride = 0;  // floats from row to row
+  int64_t count = 0;   // entries of a row that are looked at, at most kTopPart * kMaxTopParts
+  int32_t k = 0;
+  TopEntry* out = nullptr;    // [rows, k]
+  uint64_t* parts = nullptr;  // TopPartsWords
+};
+
+// Words of working memory.
+int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k);
+
+KernelStatus TopEntries(const TopEntriesArgs& args, cudaStream_t stream);
+
+}  // namespace minfer::kernels::cuda
