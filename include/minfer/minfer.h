@@ -5,6 +5,10 @@
  * libminfer: runs GGUF language models inside your program. This header includes the others; each
  * of them is about one noun and says what it is, who owns it and who may call it. Start at
  * types.h, which holds the rules for all.
+ *
+ * Every failure is a status, with one exception: a model file that is mapped and that another
+ * program makes shorter. MF_LOAD_MAP in model.h says what happens then, and MF_LOAD_READ, which
+ * never maps, avoids it.
  */
 #ifndef MINFER_MINFER_H_
 #define MINFER_MINFER_H_

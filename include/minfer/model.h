@@ -30,10 +30,14 @@ typedef int32_t mf_load_mode;
 
 enum {
   /** Map a path and use memory in place, so that weights share the system's page cache; a reader is
-   *  read. If another program truncates a mapped file, the system ends this process (SIGBUS): it is
-   *  the one thing that the library cannot turn into a status. Default. */
+   *  read. The file must keep its bytes until the model's memory has come back. Replacing it is
+   *  safe: a new file that is renamed over the old one leaves the old one behind the mapping.
+   *  Writing into it changes the weights of a loaded model. Making it shorter lets the system end
+   *  this process (SIGBUS) at the next use of a page that is gone: the one thing that the library
+   *  cannot turn into a status. Where others may write to the file, take MF_LOAD_READ. Default. */
   MF_LOAD_MAP = 0,
-  /** Never map: copy the weights into memory of ours. */
+  /** Never map: copy the weights into memory of ours. What becomes of the file after the load does
+   *  not reach the model. */
   MF_LOAD_READ = 1,
   /** Only look: keys, tensors, tokenizer and template, for programs that need no more. No weight is
    *  touched and no context can be made. Every well-formed file is taken: what this version does
@@ -184,10 +188,10 @@ MF_API mf_status mf_model_load_path(const char* path, const mf_model_options* op
  * @param out_model the model; give it back with mf_model_destroy().
  * @param error optional; names the tensor or key, the offset in the file, and the bytes.
  * @return OK; INVALID_ARGUMENT for an argument or an option; NOT_FOUND or PERMISSION_DENIED for a
- *         path; DATA_LOSS for a damaged file; UNIMPLEMENTED for an architecture, an element type,
- *         a tokenizer rule or a key that this version does not do; FAILED_PRECONDITION for a
- *         device that cannot run it; CANCELLED; ABORTED when a callback threw; what a reader
- *         returned.
+ *         path; DATA_LOSS for a damaged file, and for one that was written to during the load;
+ *         UNIMPLEMENTED for an architecture, an element type, a tokenizer rule or a key that this
+ *         version does not do; FAILED_PRECONDITION for a device that cannot run it; CANCELLED;
+ *         ABORTED when a callback threw; what a reader returned.
  * @threadsafety any-thread
  * @since 0.1
  */

@@ -165,10 +165,10 @@ MF_API int32_t mf_quantize_supports(mf_tensor_type type);
  * @param out_result where to write; its struct_size says how much. May be NULL.
  * @param error optional; names the tensor, the offset in the file, and the bytes.
  * @return OK; INVALID_ARGUMENT for an argument or an option, or a file that is none; NOT_FOUND or
- *         PERMISSION_DENIED for a path; DATA_LOSS for a damaged file or a value that is not finite;
- *         UNIMPLEMENTED for a type that is not written, or of a tensor that is not read;
- *         FAILED_PRECONDITION for a tensor that is quantised already; CANCELLED; ABORTED when a
- *         callback threw; what a reader or `write` returned.
+ *         PERMISSION_DENIED for a path; DATA_LOSS for a damaged file, one that was written to
+ * meanwhile, or a value that is not finite; UNIMPLEMENTED for a type that is not written, or of a
+ * tensor that is not read; FAILED_PRECONDITION for a tensor that is quantised already; CANCELLED;
+ * ABORTED when a callback threw; what a reader or `write` returned.
  * @threadsafety any-thread
  * @since 0.1
  */

@@ -16,6 +16,8 @@ class FileSource final : public ByteSource {
   explicit FileSource(FileHandle file)
       : ByteSource(file.size(), file.path()), file_(std::move(file)) {}
 
+  Status CheckUnchanged() const override { return file_.CheckUnchanged(); }
+
  private:
   Status DoReadAt(uint64_t offset, absl::Span<uint8_t> out) const override {
     return file_.ReadAt(offset, out);
@@ -31,6 +33,7 @@ class MappedSource final : public ByteSource {
 
   absl::Span<const uint8_t> mapped() const override { return file_.bytes(); }
   const MappedFile* mapped_file() const override { return &file_; }
+  Status CheckUnchanged() const override { return file_.CheckUnchanged(); }
 
  private:
   Status DoReadAt(uint64_t offset, absl::Span<uint8_t> out) const override {

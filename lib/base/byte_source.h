@@ -32,6 +32,9 @@ class ByteSource {
   // The file mapping behind mapped(), to advise the system; nullptr when there is none.
   virtual const MappedFile* mapped_file() const { return nullptr; }
 
+  // DATA_LOSS when it is a file that was written to since it was opened.
+  virtual Status CheckUnchanged() const { return OkStatus(); }
+
  protected:
   ByteSource(uint64_t size, std::string name) : size_(size), name_(std::move(name)) {}
 

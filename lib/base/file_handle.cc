@@ -40,6 +40,10 @@ constexpr ErrorRow kErrors[] = {
 // One call never asks for more: some systems refuse or shorten reads of 2 GiB and more.
 constexpr size_t kMaxReadBytes = size_t{1} << 30;
 
+int64_t ModifiedNs(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1000000000 + info.st_mtim.tv_nsec;
+}
+
 const char* KindOfFile(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -79,17 +83,20 @@ StatusOr<FileHandle> FileHandle::Open(const std::string& path) {
         .WithName(path);
   }
   file.size_ = static_cast<uint64_t>(info.st_size);
+  file.modified_ns_ = ModifiedNs(info);
   return file;
 }
 
 FileHandle::FileHandle(FileHandle&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
+      modified_ns_(other.modified_ns_),
       path_(std::move(other.path_)) {}
 
 FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(size_, other.size_);
+  std::swap(modified_ns_, other.modified_ns_);
   path_.swap(other.path_);
   return *this;
 }
@@ -118,6 +125,20 @@ Status FileHandle::ReadAt(uint64_t offset, absl::Span<uint8_t> out) const {
     done += static_cast<size_t>(got);
   }
   return OkStatus();
+}
+
+Status FileHandle::CheckUnchanged() const {
+  struct stat info;
+  if (fstat(descriptor_, &info) != 0) return FileError(errno, "examine", path_);
+  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  if (size == size_ && ModifiedNs(info) == modified_ns_) return OkStatus();
+  return Status(StatusCode::kDataLoss, Subsystem::kFile,
+                size == size_ ? StrCat(path_, " was written to while it was read")
+                              : StrCat(path_, " changed while it was read: it has ", size,
+                                       " bytes, and had ", size_, " when it was opened"))
+      .WithName(path_)
+      .WithBytes(size_, size)
+      .WithOffset(size < size_ ? size : 0);
 }
 
 }  // namespace minfer

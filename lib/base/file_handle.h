@@ -32,12 +32,17 @@ class FileHandle {
   // Fills all of `out` or fails; DATA_LOSS when the file has become shorter. Any thread.
   Status ReadAt(uint64_t offset, absl::Span<uint8_t> out) const;
 
+  // DATA_LOSS when the file's size or time of change is not what it was when it was opened. A file
+  // that another one has replaced under its name is unchanged: this is still the old one.
+  Status CheckUnchanged() const;
+
  private:
   FileHandle(int descriptor, uint64_t size, std::string path)
       : descriptor_(descriptor), size_(size), path_(std::move(path)) {}
 
   int descriptor_ = -1;
   uint64_t size_ = 0;
+  int64_t modified_ns_ = 0;
   std::string path_;
 };
 

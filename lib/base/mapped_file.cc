@@ -34,8 +34,8 @@ int SystemAdvice(PageAdvice advice) {
 }  // namespace
 
 StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
-  MF_ASSIGN_OR_RETURN(const FileHandle file, FileHandle::Open(path));
-  if (file.size() == 0) return MappedFile({}, path);
+  MF_ASSIGN_OR_RETURN(FileHandle file, FileHandle::Open(path));
+  if (file.size() == 0) return MappedFile({}, std::move(file));
   if (file.size() > std::numeric_limits<size_t>::max()) {
     return Status(StatusCode::kResourceExhausted, Subsystem::kFile,
                   StrCat(path, " does not fit the address space"))
@@ -45,17 +45,15 @@ StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   const size_t size = static_cast<size_t>(file.size());
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (address == MAP_FAILED) return FileError(errno, "map", path).WithBytes(size, 0);
-  MappedFile mapped({static_cast<const uint8_t*>(address), size}, std::string());
-  mapped.path_ = path;
-  return mapped;
+  return MappedFile({static_cast<const uint8_t*>(address), size}, std::move(file));
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), path_(std::move(other.path_)) {}
+    : bytes_(std::exchange(other.bytes_, {})), file_(std::move(other.file_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
-  path_.swap(other.path_);
+  std::swap(file_, other.file_);
   return *this;
 }
 
@@ -66,8 +64,8 @@ MappedFile::~MappedFile() {
 StatusOr<absl::Span<const uint8_t>> MappedFile::Range(uint64_t offset, uint64_t size) const {
   if (offset > bytes_.size() || size > bytes_.size() - offset) {
     return Status(StatusCode::kOutOfRange, Subsystem::kFile,
-                  StrCat("a range leaves the ", bytes_.size(), " bytes of ", path_))
-        .WithName(path_)
+                  StrCat("a range leaves the ", bytes_.size(), " bytes of ", path()))
+        .WithName(path())
         .WithBytes(size, offset > bytes_.size() ? 0 : bytes_.size() - offset)
         .WithOffset(offset);
   }

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/types/span.h"
+#include "base/file_handle.h"
 #include "base/status.h"
 
 namespace minfer {
@@ -27,7 +29,9 @@ class MappedFile {
 
   // Empty for an empty file.
   absl::Span<const uint8_t> bytes() const { return bytes_; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
+  // As FileHandle's.
+  Status CheckUnchanged() const { return file_.CheckUnchanged(); }
 
   // OUT_OF_RANGE when [offset, offset + size) leaves the file.
   StatusOr<absl::Span<const uint8_t>> Range(uint64_t offset, uint64_t size) const;
@@ -37,11 +41,11 @@ class MappedFile {
   Status Advise(uint64_t offset, uint64_t size, PageAdvice advice) const;
 
  private:
-  MappedFile(absl::Span<const uint8_t> bytes, std::string path)
-      : bytes_(bytes), path_(std::move(path)) {}
+  MappedFile(absl::Span<const uint8_t> bytes, FileHandle file)
+      : bytes_(bytes), file_(std::move(file)) {}
 
   absl::Span<const uint8_t> bytes_;
-  std::string path_;
+  FileHandle file_;  // stays open: it tells whether the file has changed
 };
 
 }  // namespace minfer

@@ -133,6 +133,7 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
   MF_RETURN_IF_ERROR(model->LoadRope());
   MF_RETURN_IF_ERROR(model->LoadWeights(options));
+  MF_RETURN_IF_ERROR(model->files().CheckUnchanged());
   model->logger_->Info("loaded ", model->description().hp.architecture, " \"",
                        model->description().hp.name, "\", ", model->n_parameters_, " parameters, ",
                        WeightBytes(model->description()), " bytes");
@@ -171,6 +172,7 @@ StatusOr<std::shared_ptr<const Model>> Model::LoadHeader(ModelFiles files,
   ModelDescription known = description.ok() ? *std::move(description) : DescribeInPart(files);
   const std::shared_ptr<Model> model =
       Create({std::move(files), std::move(known), *std::move(tokenizer)}, options);
+  MF_RETURN_IF_ERROR(model->files().CheckUnchanged());
   model->tokenizer_status_ = tokenizer_status;
   return std::shared_ptr<const Model>(model);
 }

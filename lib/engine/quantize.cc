@@ -250,7 +250,9 @@ Status Quantizer::RunRound(const TensorInfo& tensor, int64_t begin, Round* round
 
 StatusOr<QuantizeResult> QuantizeModel(const ModelFiles& files, const QuantizeOptions& options,
                                        const GgufWriter::ByteSink& sink) {
-  return Quantizer(files, options).Run(sink);
+  MF_ASSIGN_OR_RETURN(const QuantizeResult result, Quantizer(files, options).Run(sink));
+  MF_RETURN_IF_ERROR(files.CheckUnchanged());
+  return result;
 }
 
 }  // namespace minfer

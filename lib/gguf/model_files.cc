@@ -167,6 +167,11 @@ Status ModelFiles::Merge(std::vector<GgufFile> parts) {
   return OkStatus();
 }
 
+Status ModelFiles::CheckUnchanged() const {
+  for (const GgufFile& part : parts_) MF_RETURN_IF_ERROR(part.source().CheckUnchanged());
+  return OkStatus();
+}
+
 const TensorInfo* ModelFiles::FindTensor(std::string_view name) const {
   const auto found = index_.find(absl::string_view(name.data(), name.size()));
   return found == index_.end() ? nullptr : &tensors_[found->second];

@@ -51,6 +51,8 @@ class ModelFiles {
   Status ReadTensor(const TensorInfo& tensor, uint64_t offset, absl::Span<uint8_t> out) const {
     return parts_[tensor.part].ReadTensor(tensor, offset, out);
   }
+  // DATA_LOSS when one of the files was written to since it was opened.
+  Status CheckUnchanged() const;
 
  private:
   ModelFiles() = default;

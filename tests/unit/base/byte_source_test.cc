@@ -86,5 +86,33 @@ TEST_CASE("FileHandle: what cannot be opened says why and names the path", "[bas
         StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("ByteSource: a file that was written to since it was opened is seen", "[base]") {
+  namespace fs = std::filesystem;
+  const std::string path = testing::MakeTempDir("changed") + "/alphabet";
+  testing::WriteFile(path, Alphabet());
+  const fs::file_time_type then = fs::last_write_time(path) - std::chrono::hours(1);
+  fs::last_write_time(path, then);
+  const StatusOr<ByteSourcePtr> file = OpenFileSource(path);
+  const StatusOr<ByteSourcePtr> mapped = OpenMappedSource(path);
+  MF_REQUIRE_OK(file);
+  MF_REQUIRE_OK(mapped);
+  for (const ByteSourcePtr& source : {*file, *mapped}) {
+    MF_REQUIRE_OK(source->CheckUnchanged());
+    fs::last_write_time(path, then + std::chrono::nanoseconds(1000000));
+    Status status = source->CheckUnchanged();
+    CHECK(status.code() == StatusCode::kDataLoss);
+    CHECK(status.name() == path);
+    fs::last_write_time(path, then);
+    MF_REQUIRE_OK(source->CheckUnchanged());
+    fs::resize_file(path, 20);
+    fs::last_write_time(path, then);
+    status = source->CheckUnchanged();
+    CHECK(status.code() == StatusCode::kDataLoss);
+    CHECK(status.file_offset() == 20);
+    testing::WriteFile(path, Alphabet());
+    fs::last_write_time(path, then);
+  }
+}
+
 }  // namespace
 }  // namespace minfer
