@@ -117,6 +117,23 @@ struct BackendStatistics {
   uint64_t steps_replayed = 0;
 };
 
+// One of the best entries of a row of logits: the highest value first, of equal ones the lower
+// index. A NaN ranks above all, so that one anywhere in a row is its first entry.
+struct TopEntry {
+  int32_t index = -1;  // -1 where the row has fewer entries
+  float value = 0.0f;
+};
+inline constexpr int32_t kMaxTopEntries = 64;
+
+// Rows whose best entries are wanted.
+struct TopRows {
+  BufferRange x;
+  int64_t rows = 0;
+  int64_t stride = 0;  // floats from row to row
+  int64_t count = 0;   // entries of a row that are looked at
+  int32_t k = 0;       // entries wanted of each, at most kMaxTopEntries
+};
+
 enum class SplitAction : int32_t {
   kExecute,   // the caller executes the nodes (they may be recorded) and then calls EndSplit
   kReplayed,  // a captured step was enqueued; the caller skips the nodes and does not call EndSplit
@@ -150,6 +167,22 @@ class Backend {
   virtual Status Write(const BufferRange& to, const void* data) = 0;
   virtual StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) = 0;
   virtual Status Copy(const BufferRange& from, const BufferRange& to) = 0;
+
+  // The best entries of rows, in stream order: `to` begins with rows * k TopEntry. Outside of
+  // splits.
+  virtual Status TopEntries(const TopRows& rows, const BufferRange& to) {
+    (void)rows;
+    (void)to;
+    return Status(StatusCode::kUnimplemented, Subsystem::kBackend, "no kernel for the best entries")
+        .WithName(name());
+  }
+  // Bytes of `to` for rows of `count` entries, working memory included; 0: such rows have no
+  // kernel.
+  virtual uint64_t TopBytes(int64_t rows, int64_t count) const {
+    (void)rows;
+    (void)count;
+    return 0;
+  }
 
   // Sizes that a plan needs. Scratch covers every node of the graph.
   virtual uint64_t ScratchBytes(const Graph& graph) const = 0;

@@ -40,6 +40,7 @@ struct BackendOptions {
   bool prefill_gemm = true;            // tensor cores for products of many rows
   bool fa_prefill = true;              // tensor cores for attention of many rows
   int32_t cuda_tier = 0;               // kernels for this compute capability; 0: the device's own
+  bool device_sampling = true;         // only said in the report: the context picks the way
   int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };
 

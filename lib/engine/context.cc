@@ -69,6 +69,7 @@ Status Context::Initialize(const ContextOptions& options) {
   MF_ASSIGN_OR_RETURN(backend_, device.CreateBackend(backend_options));
   sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);
   MF_RETURN_IF_ERROR(AllocateKv());
+  MF_RETURN_IF_ERROR(AllocateTop(device));
   MF_ASSIGN_OR_RETURN(logits_, memory_->Allocate(MemoryClass::kStaging,
                                                  LogitsBytes(config_, description), "logits"));
   logger_->Info("context: ", config_.n_sessions, " sessions of ", config_.n_ctx, " tokens, ",
@@ -113,6 +114,44 @@ Status Context::AllocateKv() {
 }
 
 Context::~Context() = default;
+
+Status Context::AllocateTop(const Device& device) {
+  top_sizes_ = MeasureTop(config_, model_->description(), device, *backend_);
+  if (top_sizes_.entries == 0) return OkStatus();
+  MF_ASSIGN_OR_RETURN(device_logits_,
+                      backend_->Allocate(top_sizes_.logits, MemoryClass::kActivations));
+  MF_ASSIGN_OR_RETURN(top_buffer_, backend_->Allocate(top_sizes_.entries, MemoryClass::kScratch));
+  MF_ASSIGN_OR_RETURN(top_entries_,
+                      memory_->Allocate(MemoryClass::kStaging, top_sizes_.host, "top entries"));
+  return OkStatus();
+}
+
+BufferRange Context::DeviceLogits(int32_t slot, int64_t rows) const {
+  const uint64_t row = static_cast<uint64_t>(model_->description().hp.n_vocab) * sizeof(float);
+  return {device_logits_, static_cast<uint64_t>(slot) * row, static_cast<uint64_t>(rows) * row};
+}
+
+Status Context::FetchLogits(Session* session, bool leads) {
+  std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+  if (!leads) {
+    lock.lock();
+    if (!session->logits_on_device_) return OkStatus();
+    // Steps and other calls keep off the session while this one waits for the backend.
+    const bool was_in_step = std::exchange(session->in_step_, true);
+    ++active_calls_;
+    changed_.wait(lock, [this] { return !leading_; });
+    --active_calls_;
+    session->in_step_ = was_in_step;
+    changed_.notify_all();
+  }
+  if (!session->logits_on_device_) return OkStatus();
+  MF_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Event> event,
+      backend_->Read(DeviceLogits(session->slot_, 1), SessionLogits(session->slot_)));
+  MF_RETURN_IF_ERROR(event->Wait());
+  session->logits_on_device_ = false;
+  return OkStatus();
+}
 
 float* Context::SessionLogits(int32_t slot) const {
   return reinterpret_cast<float*>(logits_.data()) +

@@ -79,6 +79,11 @@ class Context : public std::enable_shared_from_this<Context> {
   Status AllocateKv();
   Status CopyPages(const std::vector<PageCopy>& copies);
   float* SessionLogits(int32_t slot) const;
+  Status AllocateTop(const Device& device);
+  BufferRange DeviceLogits(int32_t slot, int64_t rows) const;
+  // Brings the session's row of logits to the host, where it is not there yet. `leads`: the caller
+  // leads a step, and the backend is its own.
+  Status FetchLogits(Session* session, bool leads);
 
   // Blocks until the session's pending tokens are computed, leading steps when nobody else does.
   Status RunPending(Session* session, const std::atomic<bool>* cancel);
@@ -101,7 +106,13 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<KvGroupBytes> kv_group_bytes_;  // one a group
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<StepGraphs> graphs_;
-  HostBuffer logits_;               // a row a session, then the rows of a micro-batch
+  HostBuffer logits_;  // a row a session, then the rows of a micro-batch
+  // Where tokens are picked on the device: the newest row of each session there, and the best
+  // entries of the rows of a micro-batch there and here.
+  TopSizes top_sizes_;
+  BufferId device_logits_;
+  BufferId top_buffer_;
+  HostBuffer top_entries_;
   SamplerScratch sampler_scratch_;  // of the leader of a step
 
   mutable std::mutex mutex_;

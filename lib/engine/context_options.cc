@@ -142,6 +142,20 @@ uint64_t LogitsBytes(const ContextConfig& config, const ModelDescription& model)
   return rows * static_cast<uint64_t>(model.hp.n_vocab) * sizeof(float);
 }
 
+TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
+                    const Device& device, const Backend& backend) {
+  const int32_t from = device.info().kind == DeviceKind::kCpu ? 2 : 1;
+  TopSizes sizes;
+  if (config.tuning.device_sampling < from) return sizes;
+  const int64_t n_vocab = model.hp.n_vocab;
+  sizes.entries = backend.TopBytes(config.max_outputs, n_vocab);
+  if (sizes.entries == 0) return sizes;
+  sizes.logits =
+      static_cast<uint64_t>(config.n_sessions) * static_cast<uint64_t>(n_vocab) * sizeof(float);
+  sizes.host = static_cast<uint64_t>(config.max_outputs) * kMaxTopEntries * sizeof(TopEntry);
+  return sizes;
+}
+
 StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& device,
                                 const ContextOptions& options) {
   MF_ASSIGN_OR_RETURN(ContextConfig config, ResolveContext(model, device, options));
@@ -165,10 +179,12 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& dev
     MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(*backend, config.kv, group));
     use[MemoryClass::kKv] += backend->AllocationBytes(bytes.total);
   }
-  use[MemoryClass::kActivations] = backend->AllocationBytes(sizes.arena_bytes[0]);
-  use[MemoryClass::kScratch] = sizes.scratch_bytes[0];
+  const TopSizes top = MeasureTop(config, model, device, *backend);
+  use[MemoryClass::kActivations] =
+      backend->AllocationBytes(sizes.arena_bytes[0]) + backend->AllocationBytes(top.logits);
+  use[MemoryClass::kScratch] = sizes.scratch_bytes[0] + backend->AllocationBytes(top.entries);
   use[MemoryClass::kStaging] =
-      sizes.staging_bytes + backend->StagingBytes() + LogitsBytes(config, model);
+      sizes.staging_bytes + backend->StagingBytes() + LogitsBytes(config, model) + top.host;
   return use;
 }
 

@@ -75,6 +75,16 @@ StatusOr<KvGroupBytes> MeasureKvGroup(const Backend& backend, const KvCacheConfi
 // Rows of logits that the context keeps on the host: one a session, and those of a micro-batch.
 uint64_t LogitsBytes(const ContextConfig& config, const ModelDescription& model);
 
+// What picking tokens on the device takes: the newest row of logits of each session, the best
+// entries of a micro-batch's rows, and their copy on the host. All 0 where rows are read back.
+struct TopSizes {
+  uint64_t logits = 0;
+  uint64_t entries = 0;
+  uint64_t host = 0;
+};
+TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
+                    const Device& device, const Backend& backend);
+
 // What a context takes, from the model's header alone; equal to the peak of its account.
 StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& device,
                                 const ContextOptions& options);

@@ -25,7 +25,21 @@ StatusOr<Session::Generation> Session::MakeGeneration(const GenerateOptions& opt
       options, StreamingDetokenizer(&context_->model().tokenizer(), decode), 0, {}, false, {}, {}};
 }
 
-Status Session::PickToken(Generation* generation, SamplerScratch* scratch) {
+Status Session::FillSampleInput(bool leads, SampleInput* input) {
+  input->position = position();
+  input->history = tokens();
+  input->editor = editor_;
+  if (editor_.edit == nullptr && sampler_.TopSuffices(top_)) {
+    input->top = top_;
+    return OkStatus();
+  }
+  MF_RETURN_IF_ERROR(context_->FetchLogits(this, leads));
+  input->logits = absl::Span<const float>(context_->SessionLogits(slot_),
+                                          static_cast<size_t>(context_->model().n_tokens()));
+  return OkStatus();
+}
+
+Status Session::PickToken(Generation* generation, SamplerScratch* scratch, bool leads) {
   if (room() < 1) {
     return Status(StatusCode::kResourceExhausted, Subsystem::kKv,
                   StrCat("the session is full: ", position(), " of ", context_->config().n_ctx,
@@ -33,11 +47,7 @@ Status Session::PickToken(Generation* generation, SamplerScratch* scratch) {
         .WithName("n_ctx");
   }
   SampleInput input;
-  input.logits = absl::Span<const float>(context_->SessionLogits(slot_),
-                                         static_cast<size_t>(context_->model().n_tokens()));
-  input.position = position();
-  input.history = tokens();
-  input.editor = editor_;
+  MF_RETURN_IF_ERROR(FillSampleInput(leads, &input));
   MF_ASSIGN_OR_RETURN(SampledToken picked, sampler_.Sample(input, *scratch));
 
   const Tokenizer& tokenizer = context_->model().tokenizer();
@@ -71,7 +81,7 @@ Status Session::PickToken(Generation* generation, SamplerScratch* scratch) {
 
 Status Session::GenerateTokens(Generation* generation, TokenCallback callback) {
   while (true) {
-    MF_RETURN_IF_ERROR(PickToken(generation, Scratch()));
+    MF_RETURN_IF_ERROR(PickToken(generation, Scratch(), /*leads=*/false));
     bool go_on = generation->event.finish == FinishReason::kNone;
     if (callback.call != nullptr) {
       StatusOr<bool> answer = callback.call(callback.user_data, generation->event);
@@ -154,7 +164,7 @@ Status Session::Start(const GenerateOptions& options) {
       in_step_ = false;
       context_->changed_.notify_all();
     });
-    MF_RETURN_IF_ERROR(PickToken(&generation, Scratch()));
+    MF_RETURN_IF_ERROR(PickToken(&generation, Scratch(), /*leads=*/false));
     generation.has_event = true;
     std::move(relock).Invoke();
   }

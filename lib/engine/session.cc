@@ -31,7 +31,9 @@ Session::Session(std::shared_ptr<Context> context, int32_t slot, KvSequence sequ
     : context_(std::move(context)),
       slot_(slot),
       sequence_(std::move(sequence)),
-      sampler_(std::move(sampler)) {}
+      sampler_(std::move(sampler)) {
+  top_.reserve(kMaxTopLogits);
+}
 
 Session::~Session() { context_->ReleaseSession(this); }
 
@@ -116,21 +118,25 @@ Status Session::Decode(const std::atomic<bool>* cancel) {
   return status;
 }
 
-StatusOr<absl::Span<const float>> Session::Logits() const {
-  std::lock_guard<std::mutex> lock(context_->mutex_);
-  MF_RETURN_IF_ERROR(CheckIdle());
-  if (!has_logits_ || pending() > 0) return NoLogits();
+StatusOr<absl::Span<const float>> Session::Logits() {
+  {
+    std::lock_guard<std::mutex> lock(context_->mutex_);
+    MF_RETURN_IF_ERROR(CheckIdle());
+    if (!has_logits_ || pending() > 0) return NoLogits();
+  }
+  MF_RETURN_IF_ERROR(context_->FetchLogits(this, /*leads=*/false));
   return absl::Span<const float>(context_->SessionLogits(slot_),
                                  static_cast<size_t>(context_->model().n_tokens()));
 }
 
 StatusOr<int32_t> Session::Sample() {
-  MF_ASSIGN_OR_RETURN(absl::Span<const float> logits, Logits());
+  {
+    std::lock_guard<std::mutex> lock(context_->mutex_);
+    MF_RETURN_IF_ERROR(CheckIdle());
+    if (!has_logits_ || pending() > 0) return NoLogits();
+  }
   SampleInput input;
-  input.logits = logits;
-  input.position = position();
-  input.history = tokens();
-  input.editor = editor_;
+  MF_RETURN_IF_ERROR(FillSampleInput(/*leads=*/false, &input));
   MF_ASSIGN_OR_RETURN(SampledToken token, sampler_.Sample(input, *Scratch()));
   return token.token;
 }
@@ -144,10 +150,13 @@ Status Session::Truncate(int64_t new_position) {
   sampler_.Rewind(new_position);
   generation_.reset();
   has_logits_ = false;
+  logits_on_device_ = false;
+  top_.clear();
   return OkStatus();
 }
 
 StatusOr<std::unique_ptr<Session>> Session::Fork() {
+  MF_RETURN_IF_ERROR(context_->FetchLogits(this, /*leads=*/false));
   MF_ASSIGN_OR_RETURN(std::unique_ptr<Session> fork, context_->CreateSession());
   std::lock_guard<std::mutex> lock(context_->mutex_);
   MF_RETURN_IF_ERROR(CheckIdle());
@@ -157,6 +166,7 @@ StatusOr<std::unique_ptr<Session>> Session::Fork() {
   fork->sequence_ = context_->kv_->Fork(sequence_);
   fork->committed_.store(position(), std::memory_order_relaxed);
   fork->has_logits_ = has_logits_;
+  fork->top_.assign(top_.begin(), top_.end());
   if (has_logits_) {
     std::memcpy(context_->SessionLogits(fork->slot_), context_->SessionLogits(slot_),
                 static_cast<size_t>(context_->model().description().hp.n_vocab) * sizeof(float));

@@ -80,7 +80,7 @@ class Session {
   // Computes what is pending.
   Status Decode(const std::atomic<bool>* cancel);
   // FAILED_PRECONDITION when there are none.
-  StatusOr<absl::Span<const float>> Logits() const;
+  StatusOr<absl::Span<const float>> Logits();
   StatusOr<int32_t> Sample();
 
   Status Generate(const GenerateOptions& options, TokenCallback callback, GenerateResult* result);
@@ -124,7 +124,12 @@ class Session {
   Status TakeOutcome();
   StatusOr<Generation> MakeGeneration(const GenerateOptions& options) const;
   // Picks the next token from the logits, makes it pending and describes it in generation->event.
-  Status PickToken(Generation* generation, SamplerScratch* scratch);
+  // `leads`: the caller leads a step.
+  Status PickToken(Generation* generation, SamplerScratch* scratch, bool leads);
+  // The row of logits that the next token is picked from, or what stands for it.
+  Status FillSampleInput(bool leads, SampleInput* input);
+  // How many best entries of its rows are enough; 0: it wants the rows.
+  int32_t TopNeeded() const { return editor_.edit == nullptr ? sampler_.TopNeeded() : 0; }
   Status GenerateTokens(Generation* generation, TokenCallback callback);
   SamplerScratch* Scratch();
   void DropPending();
@@ -138,6 +143,8 @@ class Session {
   std::atomic<int64_t> pending_{0};
   bool decode_class_ = false;  // the one pending token is a decode row
   bool has_logits_ = false;
+  bool logits_on_device_ = false;  // and not yet in the host's row
+  std::vector<TopLogit> top_;      // of the logits, where the step found them
   Sampler sampler_;
   LogitsEditor editor_;
   std::unique_ptr<SamplerScratch> scratch_;  // made by the first pick on the session's own thread

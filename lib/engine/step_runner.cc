@@ -166,7 +166,77 @@ Status StepRunner::Compute(const StepGraph& step) {
   HostOutput output{step.logits, context_->SessionLogits(context_->config_.n_sessions)};
   context_->backend_->SetCancelFlags(flags_);
   auto clear = absl::MakeCleanup([this] { context_->backend_->SetCancelFlags({}); });
-  return context_->executor_->Run(step.graph, inputs, {&output, 1});
+  if (top_k_ == 0) return context_->executor_->Run(step.graph, inputs, {&output, 1});
+  const auto find = [this](Backend* backend, const BufferRange& logits) {
+    return FindTop(backend, logits);
+  };
+  const StepTail tail{step.logits, find};
+  return context_->executor_->Run(step.graph, inputs, {}, &tail);
+}
+
+// The most that a row of this micro-batch needs; 0 when one of them is wanted whole.
+int32_t StepRunner::TopNeeded() const {
+  if (context_->top_sizes_.entries == 0) return 0;
+  int32_t most = 0;
+  for (const Share& share : shares_) {
+    if (share.output < 0) continue;
+    const int32_t needed = share.session->TopNeeded();
+    if (needed == 0) return 0;
+    most = std::max(most, needed);
+  }
+  return most;
+}
+
+// Enqueued behind the step. The drain of the step waits for the read.
+Status StepRunner::FindTop(Backend* backend, const BufferRange& logits) {
+  TopRows rows;
+  rows.x = top_rows_ = logits;
+  rows.rows = outputs_;
+  rows.stride = context_->model_->description().hp.n_vocab;
+  rows.count = context_->model_->n_tokens();
+  rows.k = top_k_;
+  const BufferRange all{context_->top_buffer_, 0, context_->top_sizes_.entries};
+  MF_RETURN_IF_ERROR(backend->TopEntries(rows, all));
+  const uint64_t bytes =
+      static_cast<uint64_t>(outputs_ * top_k_) * static_cast<uint64_t>(sizeof(TopEntry));
+  return backend->Read({context_->top_buffer_, 0, bytes}, context_->top_entries_.data()).status();
+}
+
+// A committed session's entries; its row of logits is kept where it is.
+void StepRunner::TakeTop(const Share& share) {
+  Session* session = share.session;
+  const auto* entries =
+      reinterpret_cast<const TopEntry*>(context_->top_entries_.data()) + share.output * top_k_;
+  session->top_.clear();
+  for (int32_t i = 0; i < top_k_; ++i) {
+    session->top_.push_back({entries[i].index, entries[i].value});
+  }
+  session->logits_on_device_ = true;
+  to_keep_.push_back(session);
+  kept_rows_.push_back(share.output);
+}
+
+// Rows that follow each other in both places travel together. Where the device is lost, so are
+// they.
+void StepRunner::KeepLogits() {
+  const uint64_t row =
+      static_cast<uint64_t>(context_->model_->description().hp.n_vocab) * sizeof(float);
+  for (size_t i = 0; i < to_keep_.size();) {
+    size_t n = 1;
+    while (i + n < to_keep_.size() &&
+           to_keep_[i + n]->slot_ == to_keep_[i]->slot_ + static_cast<int32_t>(n) &&
+           kept_rows_[i + n] == kept_rows_[i] + static_cast<int64_t>(n)) {
+      ++n;
+    }
+    const BufferRange from{top_rows_.buffer,
+                           top_rows_.offset + static_cast<uint64_t>(kept_rows_[i]) * row, n * row};
+    const Status kept = context_->backend_->Copy(
+        from, context_->DeviceLogits(to_keep_[i]->slot_, static_cast<int64_t>(n)));
+    for (size_t j = 0; j < n && !kept.ok(); ++j) to_keep_[i + j]->has_logits_ = false;
+    i += n;
+  }
+  to_keep_.clear();
+  kept_rows_.clear();
 }
 
 Status StepRunner::RunMicroBatch(std::unique_lock<std::mutex>* lock) {
@@ -176,6 +246,7 @@ Status StepRunner::RunMicroBatch(std::unique_lock<std::mutex>* lock) {
                  static_cast<int32_t>(prefill_rows_), static_cast<int32_t>(outputs_));
   MF_ASSIGN_OR_RETURN(const StepGraph* step, context_->graphs_->Get(params));
   FillInputs(*step);
+  top_k_ = TopNeeded();
   CollectCancelFlags();
   const auto start = std::chrono::steady_clock::now();
   lock->unlock();
@@ -230,7 +301,8 @@ void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* resu
     // A session that picks is generating.
     auto* const generation = &*session->generation_;  // NOLINT(bugprone-unchecked-optional-access)
     try {
-      session->outcome_ = session->PickToken(generation, &context_->sampler_scratch_);
+      session->outcome_ =
+          session->PickToken(generation, &context_->sampler_scratch_, /*leads=*/true);
     } catch (const std::bad_alloc&) {
       session->out_of_memory_ = true;
     }
@@ -252,13 +324,22 @@ void StepRunner::PickTokens(std::unique_lock<std::mutex>* lock, StepResult* resu
   to_pick_.clear();
 }
 
+const float* StepRunner::OutputRow(const Share& share) const {
+  return context_->SessionLogits(context_->config_.n_sessions + static_cast<int32_t>(share.output));
+}
+
+// The token whose logit is no number, or -1. Among the best entries it would be the first.
+int64_t StepRunner::NanOf(const Share& share) const {
+  if (top_k_ == 0) return FindNan(OutputRow(share), context_->model_->n_tokens());
+  const TopEntry& first =
+      reinterpret_cast<const TopEntry*>(context_->top_entries_.data())[share.output * top_k_];
+  return std::isnan(first.value) ? first.index : -1;
+}
+
 void StepRunner::Commit(const Share& share, StepResult* result) {
   Session* session = share.session;
   if (share.output >= 0) {
-    const int64_t n = context_->model_->description().hp.n_vocab;
-    const float* row =
-        context_->SessionLogits(context_->config_.n_sessions + static_cast<int32_t>(share.output));
-    const int64_t nan = FindNan(row, context_->model_->n_tokens());
+    const int64_t nan = NanOf(share);
     if (nan >= 0) {
       Fail(session,
            Status(StatusCode::kDataLoss, Subsystem::kEngine,
@@ -268,8 +349,14 @@ void StepRunner::Commit(const Share& share, StepResult* result) {
            result);
       return;
     }
-    std::memcpy(context_->SessionLogits(session->slot_), row,
-                static_cast<size_t>(n) * sizeof(float));
+    if (top_k_ > 0) {
+      TakeTop(share);
+    } else {
+      std::memcpy(context_->SessionLogits(session->slot_), OutputRow(share),
+                  static_cast<size_t>(context_->model_->description().hp.n_vocab) * sizeof(float));
+      session->logits_on_device_ = false;
+      session->top_.clear();
+    }
   }
   context_->kv_->Commit(&session->sequence_, share.rows);
   session->reserved_rows_ = 0;
@@ -300,6 +387,7 @@ void StepRunner::CommitAll(StepResult* result) {
       Commit(share, result);
     }
   }
+  KeepLogits();
 }
 
 // Nothing of the micro-batch counts. After a cancel only the cancelled sessions fail; the others
@@ -342,6 +430,8 @@ Status StepRunner::Run(std::unique_lock<std::mutex>* lock, StepResult* result) {
   int64_t rows_left = context_->config_.n_batch;
   shares_.reserve(context_->sessions_.size());
   to_pick_.reserve(context_->sessions_.size());
+  to_keep_.reserve(context_->sessions_.size());
+  kept_rows_.reserve(context_->sessions_.size());
   for (Session* session : context_->sessions_) {
     if (session != nullptr) session->stepped_ = false;
   }

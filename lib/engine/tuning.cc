@@ -36,6 +36,9 @@ constexpr Lever kLevers[] = {
      "tensor cores for products of many rows"},
     {"fa_prefill", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for the attention of many rows"},
+    {"device_sampling", 1, 0, 2, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "rows of logits stay on the device where its best entries are enough to pick a token; 2: the "
+     "same way on the CPU"},
     {"cuda_tier", 0, 0, 999, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "the kernels of this compute capability (75 for 7.5) or below; 0: the device's own"},
 };
@@ -57,6 +60,7 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
+  if (name == "device_sampling") tuning->device_sampling = static_cast<int32_t>(value);
   if (name == "cuda_tier") tuning->cuda_tier = static_cast<int32_t>(value);
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);
   if (name == "kv_shuffle") tuning->kv_shuffle = static_cast<uint64_t>(value);
@@ -104,6 +108,7 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->prefill_gemm = tuning.prefill_gemm;
   options->fa_prefill = tuning.fa_prefill;
   options->cuda_tier = tuning.cuda_tier;
+  options->device_sampling = tuning.device_sampling != 0;
 }
 
 StatusOr<Tuning> ParseTuning(std::string_view text, LeverScope scope) {

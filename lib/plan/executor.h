@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "backend/backend.h"
 #include "graph/graph.h"
@@ -35,6 +36,12 @@ struct HostInput {
 struct HostOutput {
   ValueId value = kNoId;
   void* data = nullptr;  // value.bytes() bytes
+};
+
+// What is enqueued behind a step's nodes, before anything is waited for: told where a value lies.
+struct StepTail {
+  ValueId value = kNoId;
+  absl::FunctionRef<Status(Backend*, const BufferRange&)> run;
 };
 
 struct ExecutorStatistics {
@@ -66,7 +73,7 @@ class Executor {
   // given. Outputs are complete on return, and no backend holds unfinished work of the step, after
   // an error either. On an error nothing of the step may be used; the executor stays usable.
   virtual Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
-                     absl::Span<const HostOutput> outputs) = 0;
+                     absl::Span<const HostOutput> outputs, const StepTail* tail = nullptr) = 0;
   virtual void ForgetGraph(uint64_t graph_uid) = 0;
   virtual ExecutorStatistics statistics() const = 0;
   virtual const Schedule& schedule() const = 0;

@@ -54,11 +54,12 @@ Status ExecutorImpl::AllocateAll() {
 }
 
 Status ExecutorImpl::Run(const Graph& graph, absl::Span<const HostInput> inputs,
-                         absl::Span<const HostOutput> outputs) {
+                         absl::Span<const HostOutput> outputs, const StepTail* tail) {
   MF_RETURN_IF_ERROR(CheckServed(graph));
   MF_RETURN_IF_ERROR(CheckHostValues(graph, inputs, outputs));
   for (CrossingState& state : crossing_states_) state = CrossingState();
   Status status = RunStep(graph, inputs, outputs);
+  if (status.ok() && tail != nullptr) status = RunTail(graph, *tail);
   // Drained also after an error: reads may still write to the caller's memory.
   Status drained = Drain();
   if (status.ok()) status = std::move(drained);
@@ -235,6 +236,14 @@ Status ExecutorImpl::ReadOutputs(const Graph& graph, absl::Span<const HostOutput
   }
   for (const std::shared_ptr<Event>& event : events) MF_RETURN_IF_ERROR(event->Wait());
   return OkStatus();
+}
+
+Status ExecutorImpl::RunTail(const Graph& graph, const StepTail& tail) {
+  const Value& value = graph.value(tail.value);
+  if (!value.is_output) return Internal(value.name, "is no output of the graph");
+  const int32_t from = plan_.schedule.node_backend[static_cast<size_t>(value.producer)];
+  MF_ASSIGN_OR_RETURN(const BufferRange range, RangeOn(graph, tail.value, from, value.name));
+  return tail.run(&backend(from), range);
 }
 
 Status ExecutorImpl::Drain() {

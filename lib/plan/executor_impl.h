@@ -33,7 +33,7 @@ class ExecutorImpl final : public Executor {
   Status AllocateAll();
 
   Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
-             absl::Span<const HostOutput> outputs) override;
+             absl::Span<const HostOutput> outputs, const StepTail* tail) override;
   void ForgetGraph(uint64_t graph_uid) override;
   ExecutorStatistics statistics() const override { return statistics_; }
   const Schedule& schedule() const override { return plan_.schedule; }
@@ -57,6 +57,7 @@ class ExecutorImpl final : public Executor {
   Status ExecuteNode(const Graph& graph, const Node& node, int32_t backend);
   Status ReadCrossings(const Graph& graph, size_t split);
   Status ReadOutputs(const Graph& graph, absl::Span<const HostOutput> outputs);
+  Status RunTail(const Graph& graph, const StepTail& tail);
   // Waits for all backends, also after an error; the first error of theirs.
   Status Drain();
 

@@ -12,6 +12,7 @@
 #include "sampling/bias.h"
 #include "sampling/check_logits.h"
 #include "sampling/draw.h"
+#include "sampling/dry.h"
 #include "sampling/penalties.h"
 #include "sampling/random.h"
 #include "sampling/truncations.h"
@@ -96,6 +97,34 @@ Status Sampler::Gather(const SampleInput& input, SamplerScratch& scratch) const 
                                     ": bias, mask and callback ban all ", n_vocab_));
 }
 
+int32_t Sampler::TopNeeded() const {
+  if (!settings_.logit_bias.empty() || PenaltiesAreOn(settings_) || DryIsOn(settings_)) return 0;
+  if (settings_.temperature == 0.0F) return 1;
+  // One more than top-k keeps: it tells that there are more to keep from.
+  if (UsesMirostat() || settings_.top_k <= 0 || settings_.top_k >= kMaxTopLogits) return 0;
+  return settings_.top_k + 1;
+}
+
+bool Sampler::TopSuffices(absl::Span<const TopLogit> top) const {
+  const int32_t needed = TopNeeded();
+  return needed > 0 && top.size() >= static_cast<size_t>(needed) &&
+         top[static_cast<size_t>(needed) - 1].logit > -std::numeric_limits<float>::infinity();
+}
+
+// As Gather and TopK leave the list.
+void Sampler::GatherTop(absl::Span<const TopLogit> top, SamplerScratch& scratch) const {
+  CandidateList& list = scratch.candidates;
+  list.items.clear();
+  list.sorted = true;
+  list.weighted = false;
+  list.total = 0.0;
+  list.counts = &scratch.counts;
+  const int32_t kept = settings_.temperature == 0.0F ? 1 : settings_.top_k;
+  for (const TopLogit& entry : top.first(static_cast<size_t>(kept))) {
+    list.items.push_back({.id = entry.id, .logit = entry.logit});
+  }
+}
+
 double Sampler::MirostatMu(int64_t position) const {
   // The paper starts at twice the target.
   return mirostat_.At(position, 2.0 * settings_.mirostat_tau);
@@ -114,8 +143,7 @@ double Sampler::Truncate(const SampleInput& input, CandidateList& list) const {
   return 0.0;
 }
 
-StatusOr<double> Sampler::Run(const SampleInput& input, SamplerScratch& scratch) const {
-  scratch.counts = {};
+Status Sampler::GatherRow(const SampleInput& input, SamplerScratch& scratch) const {
   scratch.Reserve(n_vocab_);
   MF_RETURN_IF_ERROR(CheckLogits(input.logits, n_vocab_).status());
   const auto mask_words = (static_cast<size_t>(n_vocab_) + 31) / 32;
@@ -125,7 +153,16 @@ StatusOr<double> Sampler::Run(const SampleInput& input, SamplerScratch& scratch)
                                       " tokens: ", mask_words, " are needed"));
   }
   MF_RETURN_IF_ERROR(EditLogits(input, scratch));
-  MF_RETURN_IF_ERROR(Gather(input, scratch));
+  return Gather(input, scratch);
+}
+
+StatusOr<double> Sampler::Run(const SampleInput& input, SamplerScratch& scratch) const {
+  scratch.counts = {};
+  if (!input.top.empty() && TopSuffices(input.top)) {
+    GatherTop(input.top, scratch);
+  } else {
+    MF_RETURN_IF_ERROR(GatherRow(input, scratch));
+  }
   CandidateList& list = scratch.candidates;
   if (settings_.temperature == 0.0F) {
     KeepBest(list);

@@ -43,8 +43,17 @@ struct LogitsEditor {
   void* user_data = nullptr;
 };
 
+// One of the best entries of a row of logits.
+struct TopLogit {
+  int32_t id = 0;
+  float logit = 0.0F;
+};
+inline constexpr int32_t kMaxTopLogits = 64;
+
 struct SampleInput {
-  absl::Span<const float> logits;          // a row; entries past the vocabulary are never returned
+  absl::Span<const float> logits;  // a row; entries past the vocabulary are never returned
+  // In the place of the row, where Sampler::TopSuffices: the same token is picked.
+  absl::Span<const TopLogit> top = {};
   int64_t position = 0;                    // the position that the picked token will have
   absl::Span<const int32_t> history = {};  // the session's tokens before it, prompt included
   // Bit (id % 32) of word (id / 32) says that the token is allowed; empty allows every token.
@@ -68,6 +77,11 @@ class Sampler {
   // no token. INVALID_ARGUMENT: the row or the mask is too short, or the editor left NaN.
   StatusOr<SampledToken> Sample(const SampleInput& input, SamplerScratch& scratch) const;
 
+  // How many of a row's best entries a pick needs, at most kMaxTopLogits; 0: the row itself.
+  int32_t TopNeeded() const;
+  // Whether these entries, in rank order and without NaN, stand for their row.
+  bool TopSuffices(absl::Span<const TopLogit> top) const;
+
   // The distribution that Sample draws from, in the order it is drawn in: probability is
   // weight / total of scratch.candidates.
   Status Distribution(const SampleInput& input, SamplerScratch& scratch) const;
@@ -85,6 +99,8 @@ class Sampler {
   Sampler(SamplingSettings settings, int32_t n_vocab);
   Status EditLogits(const SampleInput& input, SamplerScratch& scratch) const;
   Status Gather(const SampleInput& input, SamplerScratch& scratch) const;
+  Status GatherRow(const SampleInput& input, SamplerScratch& scratch) const;
+  void GatherTop(absl::Span<const TopLogit> top, SamplerScratch& scratch) const;
   // Returns the total weight before mirostat's cut; 0 without mirostat.
   double Truncate(const SampleInput& input, CandidateList& list) const;
   StatusOr<double> Run(const SampleInput& input, SamplerScratch& scratch) const;

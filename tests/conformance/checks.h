@@ -28,6 +28,9 @@ Faults CheckAttention(const Factory& factory);
 // expert_checks.cc
 Faults CheckExperts(const Factory& factory);
 
+// sampling_checks.cc
+Faults CheckTopEntries(const Factory& factory);
+
 // graph_checks.cc: through the planner and the executor
 Faults CheckFusion(const Factory& factory);
 Faults CheckInPlace(const Factory& factory);

@@ -70,6 +70,12 @@ TEST_CASE("Conformance: experts agree with the scalar ones, rows alone and toget
   }
 }
 
+TEST_CASE("Conformance: the best entries of rows are those of a sort", "[conformance]") {
+  for (const Factory& factory : AllFactories()) {
+    DYNAMIC_SECTION(factory.name) { RequireNone(CheckTopEntries(factory)); }
+  }
+}
+
 TEST_CASE("Conformance: fused and unfused graphs give the same bits", "[conformance]") {
   for (const Factory& factory : AllFactories()) {
     DYNAMIC_SECTION(factory.name) { RequireNone(CheckFusion(factory)); }

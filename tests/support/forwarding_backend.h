@@ -40,6 +40,12 @@ class ForwardingBackend : public Backend {
   Status Copy(const BufferRange& from, const BufferRange& to) override {
     return inner_->Copy(from, to);
   }
+  Status TopEntries(const TopRows& rows, const BufferRange& to) override {
+    return inner_->TopEntries(rows, to);
+  }
+  uint64_t TopBytes(int64_t rows, int64_t count) const override {
+    return inner_->TopBytes(rows, count);
+  }
   uint64_t ScratchBytes(const Graph& graph) const override { return inner_->ScratchBytes(graph); }
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override {
     return inner_->PageBytes(shape);

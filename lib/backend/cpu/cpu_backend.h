@@ -43,6 +43,9 @@ class CpuBackend final : public Backend {
   StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) override;
   Status Copy(const BufferRange& from, const BufferRange& to) override;
 
+  Status TopEntries(const TopRows& rows, const BufferRange& to) override;
+  uint64_t TopBytes(int64_t rows, int64_t count) const override;
+
   uint64_t ScratchBytes(const Graph& graph) const override;
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
   Status ReserveScratch(uint64_t bytes) override;

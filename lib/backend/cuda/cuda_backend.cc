@@ -306,7 +306,7 @@ void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t varia
   report_keys_.push_back(key);
 }
 
-// One row more: how splits are launched.
+// Two rows more: how splits are launched, and what picks tokens.
 std::vector<KernelReport> CudaBackend::kernel_report() const {
   std::vector<KernelReport> rows = report_;
   const bool graphs = options_.cuda_graph && graphs_enabled_;
@@ -317,6 +317,13 @@ std::vector<KernelReport> CudaBackend::kernel_report() const {
                : options_.cuda_graph ? "recording was refused"
                                      : "tuning cuda_graph=0";
   row.calls = statistics_.steps_replayed;
+  rows.push_back(std::move(row));
+  row = KernelReport();
+  row.op = "sampling";
+  row.kernel = options_.device_sampling ? "best entries found on the device" : "logits read back";
+  row.reason = options_.device_sampling ? "greedy, or top-k below 64 and no penalties"
+                                        : "tuning device_sampling=0";
+  row.calls = top_calls_;
   rows.push_back(std::move(row));
   return rows;
 }

@@ -45,6 +45,9 @@ class CudaBackend final : public Backend {
   StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) override;
   Status Copy(const BufferRange& from, const BufferRange& to) override;
 
+  Status TopEntries(const TopRows& rows, const BufferRange& to) override;
+  uint64_t TopBytes(int64_t rows, int64_t count) const override;
+
   uint64_t ScratchBytes(const Graph& graph) const override;
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
   uint64_t StagingBytes() const override {
@@ -182,6 +185,7 @@ class CudaBackend final : public Backend {
   std::vector<std::string> fault_names_;  // nodes, by the number that their launches carry
   absl::Span<const std::atomic<bool>* const> cancel_flags_;
 
+  uint64_t top_calls_ = 0;
   uint64_t enqueued_work_ = 0;  // numbers of work; all up to finished_work_ has been waited for
   uint64_t finished_work_ = 0;
 

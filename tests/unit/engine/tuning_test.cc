@@ -56,6 +56,7 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->prefill_gemm == defaults.prefill_gemm);
   CHECK(tuning->fa_prefill == defaults.fa_prefill);
   CHECK(tuning->cuda_tier == defaults.cuda_tier);
+  CHECK(tuning->device_sampling == defaults.device_sampling);
   CHECK(tuning->reference == defaults.reference);
   CHECK(tuning->isa == defaults.isa);
   CHECK(tuning->kv_shuffle == defaults.kv_shuffle);
