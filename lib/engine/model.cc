@@ -16,12 +16,16 @@ namespace {
 // Bytes read between two looks at the cancel flag: some 5 ms of a slow disk.
 constexpr uint64_t kReadChunk = 4u << 20;
 
-const TensorInfo& TensorOf(const ModelHeader& header, WeightId id) {
-  return header.files.tensors()[header.description.tensor_indices[static_cast<size_t>(id)]];
+const WeightPlace& PlaceOf(const ModelHeader& header, WeightId id) {
+  return header.description.places[static_cast<size_t>(id)];
 }
 
-bool InPlace(const ModelHeader& header, const ModelOptions& options, WeightId id) {
-  return !options.read_weights && header.files.TensorData(TensorOf(header, id)) != nullptr;
+// The bytes in the mapping or the caller's memory; nullptr when they must be copied together.
+const uint8_t* DataInPlace(const ModelHeader& header, const ModelOptions& options, WeightId id) {
+  const WeightPlace& place = PlaceOf(header, id);
+  if (options.read_weights || place.tensors.size() > 1) return nullptr;
+  const uint8_t* data = header.files.TensorData(header.files.tensors()[place.tensors[0]]);
+  return data == nullptr ? nullptr : data + place.offset;
 }
 
 Status Cancelled(uint64_t done, uint64_t total) {
@@ -110,7 +114,7 @@ StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& opt
                       device->CreateWeightStore(WeightStoreOptions()));
   for (size_t id = 0; id < model.weight_table.size(); ++id) {
     const WeightInfo& info = model.weight_table[id];
-    const bool in_place = InPlace(header, options, static_cast<WeightId>(id));
+    const bool in_place = DataInPlace(header, options, static_cast<WeightId>(id)) != nullptr;
     use[MemoryClass::kWeights] += store->BytesFor(info, in_place);
     if (in_place) use[MemoryClass::kMapped] += info.bytes;
   }
@@ -190,7 +194,6 @@ Status Model::LoadWeights(const ModelOptions& options) {
 Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done,
                             uint64_t total) {
   const WeightInfo& info = header_.description.weight_table[static_cast<size_t>(id)];
-  const TensorInfo& tensor = TensorOf(header_, id);
   auto advance = [&](uint64_t bytes) -> Status {
     *done += bytes;
     const bool stop =
@@ -199,20 +202,23 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* 
          !options.progress(options.progress_user_data, *done, total));
     return stop ? Cancelled(*done, total) : OkStatus();
   };
-  const uint64_t begin = header_.description.tensor_offsets[static_cast<size_t>(id)];
-  if (InPlace(header_, options, id)) {
+  if (const uint8_t* data = DataInPlace(header_, options, id); data != nullptr) {
     MF_RETURN_IF_ERROR(account_->Reserve(MemoryClass::kMapped, info.bytes, info.name));
-    MF_RETURN_IF_ERROR(
-        weights_->Register(id, info, header_.files.TensorData(tensor) + begin, /*in_place=*/true));
+    MF_RETURN_IF_ERROR(weights_->Register(id, info, data, /*in_place=*/true));
     return advance(info.bytes);
   }
   MF_ASSIGN_OR_RETURN(void* memory, weights_->Reserve(id, info));
   uint8_t* target = static_cast<uint8_t*>(memory);
-  for (uint64_t offset = 0; offset < info.bytes; offset += kReadChunk) {
-    const uint64_t chunk = std::min(kReadChunk, info.bytes - offset);
-    MF_RETURN_IF_ERROR(header_.files.ReadTensor(
-        tensor, begin + offset, absl::Span<uint8_t>(target + offset, static_cast<size_t>(chunk))));
-    MF_RETURN_IF_ERROR(advance(chunk));
+  const WeightPlace& place = PlaceOf(header_, id);
+  const uint64_t part = info.bytes / place.tensors.size();
+  for (const size_t index : place.tensors) {
+    const TensorInfo& tensor = header_.files.tensors()[index];
+    for (uint64_t offset = 0; offset < part; offset += kReadChunk) {
+      const auto chunk = static_cast<size_t>(std::min(kReadChunk, part - offset));
+      MF_RETURN_IF_ERROR(header_.files.ReadTensor(tensor, place.offset + offset, {target, chunk}));
+      MF_RETURN_IF_ERROR(advance(chunk));
+      target += chunk;
+    }
   }
   return OkStatus();
 }

@@ -20,8 +20,7 @@ struct ModelDescription {
   Hyperparameters hp;
   ModelWeights weights;
   std::vector<WeightInfo> weight_table;  // by WeightId
-  std::vector<uint64_t> tensor_offsets;  // by WeightId: bytes into that tensor
-  std::vector<size_t> tensor_indices;    // by WeightId: the tensor in the file
+  std::vector<WeightPlace> places;       // by WeightId
   // Tensors in the file with divisors of the RoPE frequencies, or -1. With longrope there are two:
   // see UsesLongFactors.
   int64_t frequency_factors_tensor = -1;

@@ -111,8 +111,7 @@ StatusOr<ModelDescription> DescribeModel(const ModelFiles& file, const DescribeO
   MF_RETURN_IF_ERROR(FindFrequencyFactors(file, &collector, &model));
   if (!options.allow_unknown_keys) MF_RETURN_IF_ERROR(collector.RefuseUnknownTensors());
   model.weight_table = collector.TakeTable();
-  model.tensor_indices = collector.TakeTensorIndices();
-  model.tensor_offsets = collector.TakeTensorOffsets();
+  model.places = collector.TakePlaces();
   model.rope_configs.push_back(model.hp.rope);
   if (model.hp.window_rope.has_value()) model.rope_configs.push_back(*model.hp.window_rope);
   AssignKvGroups(&model);

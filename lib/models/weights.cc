@@ -21,6 +21,12 @@ std::string ShapeText(const TensorInfo& tensor) {
   return text + "]";
 }
 
+// "blk.0.ffn_up_exps.weight" -> "blk.0.ffn_up.7.weight".
+std::string ExpertTensor(std::string_view name, int64_t expert) {
+  constexpr std::string_view kEnd = "_exps.weight";
+  return StrCat(name.substr(0, name.size() - kEnd.size()), ".", expert, ".weight");
+}
+
 }  // namespace
 
 bool WeightCollector::Has(std::string_view name) const {
@@ -40,7 +46,35 @@ StatusOr<WeightId> WeightCollector::Matrix(std::string_view name, int64_t ne0, i
 
 StatusOr<WeightId> WeightCollector::Experts(std::string_view name, int64_t ne0, int64_t ne1,
                                             int64_t n_experts) {
+  if (!Has(name) && Has(ExpertTensor(name, 0))) {
+    return SeparateExperts(name, ne0, ne1, n_experts);
+  }
   return Add(name, ne0, ne1, n_experts, /*must_be_f32=*/false);
+}
+
+StatusOr<WeightId> WeightCollector::SeparateExperts(std::string_view name, int64_t ne0, int64_t ne1,
+                                                    int64_t n_experts) {
+  MF_ASSIGN_OR_RETURN(const WeightId whole, Matrix(ExpertTensor(name, 0), ne0, ne1));
+  const ElementType type = table_.back().type;
+  for (int64_t expert = 1; expert < n_experts; ++expert) {
+    const std::string part_name = ExpertTensor(name, expert);
+    MF_RETURN_IF_ERROR(Matrix(part_name, ne0, ne1).status());
+    const WeightInfo part = std::move(table_.back());
+    const size_t tensor = places_.back().tensors[0];
+    table_.pop_back();
+    places_.pop_back();
+    if (part.type != type) {
+      return Refuse(StatusCode::kUnimplemented, part_name,
+                    StrCat("type ", FindElementTraits(part.type)->name,
+                           " where the experts before ", "it have ", FindElementTraits(type)->name))
+          .WithOffset(file_->tensors()[tensor].file_offset);
+    }
+    table_.back().bytes += part.bytes;
+    places_.back().tensors.push_back(tensor);
+  }
+  table_.back().name = std::string(name);
+  table_.back().ne2 = n_experts;
+  return whole;
 }
 
 StatusOr<WeightId> WeightCollector::ExpertBiases(std::string_view name, int64_t ne0,
@@ -60,14 +94,13 @@ StatusOr<std::vector<WeightId>> WeightCollector::StackedMatrices(std::string_vie
   for (size_t i = 0; i < ne1.size(); ++i) {
     if (i > 0) {
       table_.push_back(tensor);
-      tensor_indices_.push_back(tensor_indices_.back());
-      tensor_offsets_.push_back(0);
+      places_.push_back(places_.back());
     }
     WeightInfo& part = table_.back();
     part.name = StrCat(name, " rows ", first, " to ", first + ne1[i] - 1);
     part.ne1 = ne1[i];
     part.bytes = row_bytes * static_cast<uint64_t>(ne1[i]);
-    tensor_offsets_.back() = row_bytes * static_cast<uint64_t>(first);
+    places_.back().offset = row_bytes * static_cast<uint64_t>(first);
     parts.push_back(whole + static_cast<WeightId>(i));
     first += ne1[i];
   }
@@ -117,8 +150,7 @@ StatusOr<WeightId> WeightCollector::Add(std::string_view name, int64_t ne0, int6
   info.ne2 = ne2;
   info.bytes = tensor->bytes;
   table_.push_back(std::move(info));
-  tensor_indices_.push_back(static_cast<size_t>(tensor - file_->tensors().data()));
-  tensor_offsets_.push_back(0);
+  places_.push_back({{static_cast<size_t>(tensor - file_->tensors().data())}, 0});
   return static_cast<WeightId>(table_.size() - 1);
 }
 

@@ -60,6 +60,13 @@ struct ModelWeights {
   std::vector<LayerWeights> layers;
 };
 
+// Where the bytes of a weight stand in the file: in tensors that follow one another, from `offset`
+// on in the first of them. More than one only where each expert has its own tensor.
+struct WeightPlace {
+  std::vector<size_t> tensors;
+  uint64_t offset = 0;
+};
+
 // Finds tensors by name, checks their shapes and types, and numbers them.
 class WeightCollector {
  public:
@@ -70,7 +77,8 @@ class WeightCollector {
   // One tensor that holds several matrices, one after the other: ranges of its rows, read in place.
   StatusOr<std::vector<WeightId>> StackedMatrices(std::string_view name, int64_t ne0,
                                                   absl::Span<const int64_t> ne1);
-  // One matrix an expert.
+  // One matrix an expert, in the tensor `name` or, as older files have it, in one tensor an expert:
+  // "blk.0.ffn_up_exps.weight" is then "blk.0.ffn_up.0.weight" and so on.
   StatusOr<WeightId> Experts(std::string_view name, int64_t ne0, int64_t ne1, int64_t n_experts);
   // A row of f32 an expert.
   StatusOr<WeightId> ExpertBiases(std::string_view name, int64_t ne0, int64_t n_experts);
@@ -86,18 +94,17 @@ class WeightCollector {
   Status RefuseUnknownTensors() const;
 
   std::vector<WeightInfo> TakeTable() { return std::move(table_); }
-  // Index of each weight's tensor in the file, and where in the tensor it begins.
-  std::vector<size_t> TakeTensorIndices() { return std::move(tensor_indices_); }
-  std::vector<uint64_t> TakeTensorOffsets() { return std::move(tensor_offsets_); }
+  std::vector<WeightPlace> TakePlaces() { return std::move(places_); }
 
  private:
   StatusOr<WeightId> Add(std::string_view name, int64_t ne0, int64_t ne1, int64_t ne2,
                          bool must_be_f32);
+  StatusOr<WeightId> SeparateExperts(std::string_view name, int64_t ne0, int64_t ne1,
+                                     int64_t n_experts);
 
   const ModelFiles* file_;
   std::vector<WeightInfo> table_;
-  std::vector<size_t> tensor_indices_;
-  std::vector<uint64_t> tensor_offsets_;
+  std::vector<WeightPlace> places_;
   std::vector<bool> known_;
 };
 
