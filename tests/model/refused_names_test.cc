@@ -65,7 +65,7 @@ TEST_CASE("Model: the README's refused tokenizers and rules are refused by name"
     data.model = "gpt2";
     data.pre = name;
     for (const char* token : {"a", "b", "ab"}) data.tokens.Add(token);
-    data.merges.Add("a b");
+    data.merges.emplace().Add("a b");
     const Status status = Tokenizer::Create(data).status();
     INFO(name << ": " << status.ToString());
     CHECK(status.code() == StatusCode::kUnimplemented);
