@@ -18,7 +18,13 @@ namespace {
 constexpr float kF32Tolerance = 2e-4f;
 constexpr float kF16Tolerance = 2e-2f;
 
-// 8-bit activations beside MXFP4 experts; not stated by the reference.
+// gpt-oss where something is rounded before its experts: an f16 cache (2^-11 of a value), or the
+// 8-bit activations of MXFP4 experts (1/254 of the largest in a block). The reference scales the
+// gate and up matrices by 12, so that rows reach the clamp, and what is rounded before them comes
+// out forty times as large as in the other models: 3.4e-2 and 4.0e-2 in logits of up to 7.8. With
+// float activations and an f32 cache the same file is within 2e-6.
+constexpr float kMagnifiedTolerance = 5e-2f;
+// The same on a device, whose kernels sum in another order.
 constexpr float kStoredTolerance = 2e-1f;
 
 constexpr const char* kModels[] = {"mixtral", "qwen2moe", "qwen3moe", "gpt-oss", "gpt-oss_mxfp4"};
@@ -86,14 +92,13 @@ TEST_CASE("Experts: tiny models give the reference logits, in any pieces", "[mod
   for (const std::string name : kModels) {
     const bool stored = name == "gpt-oss_mxfp4";
     for (const size_t piece : {size_t{12}, size_t{1}, size_t{3}}) {
-      CheckModel(name, SmallContext(""), piece, stored ? kStoredTolerance : kF32Tolerance);
+      CheckModel(name, SmallContext(""), piece, stored ? kMagnifiedTolerance : kF32Tolerance);
       CheckModel(name, SmallContext("reference=1"), piece, kF32Tolerance);
     }
     ContextOptions options = SmallContext("");
     options.kv_type_k = options.kv_type_v = static_cast<int32_t>(KvFormat::kF16);
-    // Experts that reach into their clamps magnify what the cache rounds.
     const bool clamped = name.rfind("gpt-oss", 0) == 0;
-    CheckModel(name, options, 12, clamped ? kStoredTolerance : kF16Tolerance);
+    CheckModel(name, options, 12, clamped ? kMagnifiedTolerance : kF16Tolerance);
   }
 }
 
