@@ -33,10 +33,10 @@ mf_status mf_model_plan(const mf_source* sources, size_t n_sources,
                         capi::OpenSources(sources, n_sources, load.access));
     MF_ASSIGN_OR_RETURN(const minfer::ModelHeader header,
                         minfer::ReadModelHeader(std::move(files), load.engine));
+    MF_ASSIGN_OR_RETURN(const minfer::Placement placement, minfer::PlaceModel(header, load.engine));
     MF_ASSIGN_OR_RETURN(const minfer::MemoryUse model_use, minfer::PlanModel(header, load.engine));
-    MF_ASSIGN_OR_RETURN(
-        const minfer::MemoryUse context_use,
-        minfer::PlanContext(header.description, *devices[static_cast<size_t>(owner)], run.engine));
+    MF_ASSIGN_OR_RETURN(const minfer::MemoryUse context_use,
+                        minfer::PlanContext(header.description, placement, run.engine));
     if (out_model_use != nullptr) {
       capi::WriteSized(capi::ToMemoryUse(model_use, device, owner), out_model_use);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -37,13 +38,12 @@ StatusOr<std::shared_ptr<Context>> Context::Create(std::shared_ptr<const Model> 
 
 Status Context::Initialize(const ContextOptions& options) {
   const ModelDescription& description = model_->description();
-  const Device& device = *model_->device();
   cancel_ = options.cancel;
   if (IsSet(cancel_)) {
     return Status(StatusCode::kCancelled, Subsystem::kEngine, "cancelled before creation");
   }
-  MF_ASSIGN_OR_RETURN(config_, ResolveContext(description, device, options));
-  MF_ASSIGN_OR_RETURN(MemoryUse plan, PlanContext(description, device, options));
+  MF_ASSIGN_OR_RETURN(config_, ResolveContext(description, *model_->device(), options));
+  MF_ASSIGN_OR_RETURN(MemoryUse plan, PlanContext(description, model_->placement(), options));
   if (options.budget_bytes > 0 && plan.total() > options.budget_bytes) {
     return Status(StatusCode::kResourceExhausted, Subsystem::kEngine,
                   StrCat("the context needs ", plan.total() - options.budget_bytes,
@@ -61,66 +61,89 @@ Status Context::Initialize(const ContextOptions& options) {
     pool.n_threads = config_.n_threads;
     MF_ASSIGN_OR_RETURN(runner_, ThreadPool::Create(pool));
   }
-  BackendOptions backend_options;
-  backend_options.runner = runner_.get();
-  backend_options.memory = memory_;
-  backend_options.logger = logger_.get();
-  ApplyTuning(config_.tuning, &backend_options);
-  MF_ASSIGN_OR_RETURN(backend_, device.CreateBackend(backend_options));
+  MF_RETURN_IF_ERROR(CreateBackends());
   sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);
   MF_RETURN_IF_ERROR(AllocateKv());
-  MF_RETURN_IF_ERROR(AllocateTop(device));
+  MF_RETURN_IF_ERROR(AllocateTop());
   MF_ASSIGN_OR_RETURN(logits_, memory_->Allocate(MemoryClass::kStaging,
                                                  LogitsBytes(config_, description), "logits"));
   logger_->Info("context: ", config_.n_sessions, " sessions of ", config_.n_ctx, " tokens, ",
-                plan.total(), " bytes, ", runner_->concurrency(), " threads, ", device.info().level,
+                plan.total(), " bytes, ", runner_->concurrency(), " threads, ",
+                model_->device()->info().level,
                 UsesLongFactors(description, config_.n_ctx) ? ", long RoPE factors" : "");
+  return OkStatus();
+}
+
+Status Context::CreateBackends() {
+  BackendOptions options;
+  options.runner = runner_.get();
+  options.memory = memory_;
+  options.logger = logger_.get();
+  ApplyTuning(config_.tuning, &options);
+  for (const std::shared_ptr<const Device>& device : model_->placement().devices) {
+    MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device->CreateBackend(options));
+    backends_.push_back(std::move(backend));
+  }
   return OkStatus();
 }
 
 Status Context::AllocateKv() {
   const ModelDescription& description = model_->description();
+  const Placement& placement = model_->placement();
   kv_ = std::make_unique<KvCache>(config_.kv);
   ExecutorBindings bindings;
-  bindings.backends = {backend_.get()};
-  bindings.weight_stores = {&model_->weights()};
+  for (size_t b = 0; b < backends_.size(); ++b) {
+    bindings.backends.push_back(backends_[b].get());
+    bindings.weight_stores.push_back(&model_->weights(b));
+    bindings.kv_layers.emplace_back(static_cast<size_t>(description.hp.n_layers));
+  }
   bindings.rope_configs = model_->rope_configs(config_.n_ctx);
   bindings.host_memory = memory_.get();
-  bindings.kv_layers.resize(1);
-  bindings.kv_layers[0].resize(static_cast<size_t>(description.hp.n_layers));
-  for (const KvGroup& group : config_.kv.groups) {
-    MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(*backend_, config_.kv, group));
-    MF_ASSIGN_OR_RETURN(BufferId buffer, backend_->Allocate(bytes.total, MemoryClass::kKv));
-    kv_buffers_.push_back(buffer);
-    kv_group_bytes_.push_back(bytes);
-    uint64_t offset = 0;
-    for (int32_t layer : group.layers) {
-      KvLayerBinding& binding = bindings.kv_layers[0][static_cast<size_t>(layer)];
-      binding.k = {buffer, offset, bytes.k_layer};
-      binding.v = {buffer, offset + bytes.k_layer, bytes.v_layer};
-      binding.k_page_bytes = bytes.page.k;
-      binding.v_page_bytes = bytes.page.v;
-      binding.k_format = config_.kv_format_k;
-      binding.v_format = config_.kv_format_v;
-      offset += bytes.k_layer + bytes.v_layer;
+  for (size_t b = 0; b < backends_.size(); ++b) {
+    for (size_t g = 0; g < config_.kv.groups.size(); ++g) {
+      const KvGroup group = KvGroupOn(placement, static_cast<int32_t>(b), config_.kv.groups[g]);
+      if (group.layers.empty()) continue;
+      KvPart part{static_cast<int32_t>(g), b, group.layers.size(), {}, {}};
+      MF_ASSIGN_OR_RETURN(part.bytes, MeasureKvGroup(*backends_[b], config_.kv, group));
+      MF_ASSIGN_OR_RETURN(part.buffer, backends_[b]->Allocate(part.bytes.total, MemoryClass::kKv));
+      BindKvLayers(part, group, &bindings.kv_layers[b]);
+      kv_parts_.push_back(part);
     }
   }
   StepInputs inputs;
   MF_ASSIGN_OR_RETURN(Graph largest, BuildStepGraph(description, LargestParams(config_), &inputs));
   largest.uid = 1;
-  MF_ASSIGN_OR_RETURN(executor_, Executor::Create(std::move(bindings), std::move(largest), {}));
+  const std::vector<int32_t> wanted = PlaceNodes(placement, largest);
+  MF_ASSIGN_OR_RETURN(executor_, Executor::Create(std::move(bindings), std::move(largest), wanted));
   graphs_ = std::make_unique<StepGraphs>(&description, executor_.get());
   return OkStatus();
 }
 
+void Context::BindKvLayers(const KvPart& part, const KvGroup& group,
+                           std::vector<KvLayerBinding>* layers) const {
+  uint64_t offset = 0;
+  for (const int32_t layer : group.layers) {
+    KvLayerBinding& binding = (*layers)[static_cast<size_t>(layer)];
+    binding.k = {part.buffer, offset, part.bytes.k_layer};
+    binding.v = {part.buffer, offset + part.bytes.k_layer, part.bytes.v_layer};
+    binding.k_page_bytes = part.bytes.page.k;
+    binding.v_page_bytes = part.bytes.page.v;
+    binding.k_format = config_.kv_format_k;
+    binding.v_format = config_.kv_format_v;
+    offset += part.bytes.k_layer + part.bytes.v_layer;
+  }
+}
+
 Context::~Context() = default;
 
-Status Context::AllocateTop(const Device& device) {
-  top_sizes_ = MeasureTop(config_, model_->description(), device, *backend_);
+Status Context::AllocateTop() {
+  Backend& backend = LogitsBackend();
+  top_sizes_ =
+      MeasureTop(config_, model_->description(), *model_->placement().devices.back(), backend);
   if (top_sizes_.entries == 0) return OkStatus();
   MF_ASSIGN_OR_RETURN(device_logits_,
-                      backend_->Allocate(top_sizes_.logits, MemoryClass::kActivations));
-  MF_ASSIGN_OR_RETURN(top_buffer_, backend_->Allocate(top_sizes_.entries, MemoryClass::kScratch));
+                      backend.Allocate(top_sizes_.logits, MemoryClass::kActivations));
+  MF_ASSIGN_OR_RETURN(top_buffer_, backend.Allocate(top_sizes_.entries, MemoryClass::kScratch));
   MF_ASSIGN_OR_RETURN(top_entries_,
                       memory_->Allocate(MemoryClass::kStaging, top_sizes_.host, "top entries"));
   return OkStatus();
@@ -147,7 +170,7 @@ Status Context::FetchLogits(Session* session, bool leads) {
   if (!session->logits_on_device_) return OkStatus();
   MF_ASSIGN_OR_RETURN(
       const std::shared_ptr<Event> event,
-      backend_->Read(DeviceLogits(session->slot_, 1), SessionLogits(session->slot_)));
+      LogitsBackend().Read(DeviceLogits(session->slot_, 1), SessionLogits(session->slot_)));
   MF_RETURN_IF_ERROR(event->Wait());
   session->logits_on_device_ = false;
   return OkStatus();
@@ -160,22 +183,51 @@ float* Context::SessionLogits(int32_t slot) const {
 
 Status Context::CopyPages(const std::vector<PageCopy>& copies) {
   for (const PageCopy& copy : copies) {
-    const size_t g = static_cast<size_t>(copy.group);
-    const KvGroupBytes& bytes = kv_group_bytes_[g];
-    uint64_t offset = 0;
-    for (size_t layer = 0; layer < config_.kv.groups[g].layers.size(); ++layer) {
-      auto page = [&](uint64_t base, int32_t index, uint64_t size) {
-        return BufferRange{kv_buffers_[g], base + static_cast<uint64_t>(index) * size, size};
-      };
-      MF_RETURN_IF_ERROR(backend_->Copy(page(offset, copy.from, bytes.page.k),
-                                        page(offset, copy.to, bytes.page.k)));
-      const uint64_t v = offset + bytes.k_layer;
-      MF_RETURN_IF_ERROR(
-          backend_->Copy(page(v, copy.from, bytes.page.v), page(v, copy.to, bytes.page.v)));
-      offset += bytes.k_layer + bytes.v_layer;
+    for (const KvPart& part : kv_parts_) {
+      if (part.group == copy.group) MF_RETURN_IF_ERROR(CopyPage(copy, part));
     }
   }
   return OkStatus();
+}
+
+Status Context::CopyPage(const PageCopy& copy, const KvPart& part) {
+  Backend& backend = *backends_[part.backend];
+  const KvGroupBytes& bytes = part.bytes;
+  const auto page = [&](uint64_t base, int32_t index, uint64_t size) {
+    return BufferRange{part.buffer, base + static_cast<uint64_t>(index) * size, size};
+  };
+  uint64_t offset = 0;
+  for (size_t layer = 0; layer < part.n_layers; ++layer) {
+    MF_RETURN_IF_ERROR(
+        backend.Copy(page(offset, copy.from, bytes.page.k), page(offset, copy.to, bytes.page.k)));
+    const uint64_t v = offset + bytes.k_layer;
+    MF_RETURN_IF_ERROR(
+        backend.Copy(page(v, copy.from, bytes.page.v), page(v, copy.to, bytes.page.v)));
+    offset += bytes.k_layer + bytes.v_layer;
+  }
+  return OkStatus();
+}
+
+void Context::SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags) {
+  for (const auto& backend : backends_) backend->SetCancelFlags(flags);
+}
+
+void Context::PublishStatistics() {
+  BackendStatistics sum;
+  kernel_report_.clear();
+  for (const auto& backend : backends_) {
+    const BackendStatistics one = backend->statistics();
+    sum.nodes_executed += one.nodes_executed;
+    sum.matmul_nodes += one.matmul_nodes;
+    sum.weight_bytes_read += one.weight_bytes_read;
+    sum.cancel_polls += one.cancel_polls;
+    sum.work_between_polls_max = std::max(sum.work_between_polls_max, one.work_between_polls_max);
+    sum.steps_captured += one.steps_captured;
+    sum.steps_replayed += one.steps_replayed;
+    std::vector<KernelReport> report = backend->kernel_report();
+    std::move(report.begin(), report.end(), std::back_inserter(kernel_report_));
+  }
+  statistics_.backend = sum;
 }
 
 Status Context::CheckUsable() const {

@@ -74,12 +74,30 @@ class Context : public std::enable_shared_from_this<Context> {
   friend class Session;
   friend class StepRunner;
 
+  // The pages of a group's layers on one backend.
+  struct KvPart {
+    int32_t group = 0;
+    size_t backend = 0;
+    size_t n_layers = 0;
+    BufferId buffer;
+    KvGroupBytes bytes;
+  };
+
   Context() = default;
   Status Initialize(const ContextOptions& options);
   Status AllocateKv();
+  void BindKvLayers(const KvPart& part, const KvGroup& group,
+                    std::vector<KvLayerBinding>* layers) const;
   Status CopyPages(const std::vector<PageCopy>& copies);
+  Status CopyPage(const PageCopy& copy, const KvPart& part);
   float* SessionLogits(int32_t slot) const;
-  Status AllocateTop(const Device& device);
+  Status CreateBackends();
+  Status AllocateTop();
+  // Which has the logits: what stands behind the last layer runs on the last device.
+  Backend& LogitsBackend() const { return *backends_.back(); }
+  void SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags);
+  // What the leader saw of the backends, for others.
+  void PublishStatistics();
   BufferRange DeviceLogits(int32_t slot, int64_t rows) const;
   // Brings the session's row of logits to the host, where it is not there yet. `leads`: the caller
   // leads a step, and the backend is its own.
@@ -100,10 +118,9 @@ class Context : public std::enable_shared_from_this<Context> {
   std::shared_ptr<MemoryAccount> account_;
   std::shared_ptr<HostMemory> memory_;
   std::shared_ptr<ParallelRunner> runner_;
-  std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // one a device of the model's placement
   std::unique_ptr<KvCache> kv_;
-  std::vector<BufferId> kv_buffers_;          // one a group
-  std::vector<KvGroupBytes> kv_group_bytes_;  // one a group
+  std::vector<KvPart> kv_parts_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<StepGraphs> graphs_;
   HostBuffer logits_;  // a row a session, then the rows of a micro-batch

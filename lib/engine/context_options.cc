@@ -125,6 +125,12 @@ GraphParams LargestParams(const ContextConfig& config) {
   return StepParams(config, decode_rows, config.n_micro_batch - decode_rows, config.max_outputs);
 }
 
+KvGroup KvGroupOn(const Placement& placement, int32_t device, const KvGroup& group) {
+  KvGroup part = group;
+  std::erase_if(part.layers, [&](int32_t layer) { return placement.OfLayer(layer) != device; });
+  return part;
+}
+
 StatusOr<KvGroupBytes> MeasureKvGroup(const Backend& backend, const KvCacheConfig& config,
                                       const KvGroup& group) {
   KvGroupBytes bytes;
@@ -156,35 +162,45 @@ TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
   return sizes;
 }
 
-StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& device,
+StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& placement,
                                 const ContextOptions& options) {
-  MF_ASSIGN_OR_RETURN(ContextConfig config, ResolveContext(model, device, options));
+  MF_ASSIGN_OR_RETURN(ContextConfig config, ResolveContext(model, *placement.devices[0], options));
   CountedRunner runner(config.n_threads);
   BackendOptions backend_options;
   backend_options.runner = &runner;
   ApplyTuning(config.tuning, &backend_options);
-  MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device.CreateBackend(backend_options));
-
+  std::vector<std::unique_ptr<Backend>> backends;
+  ExecutorBindings bindings;
+  for (const std::shared_ptr<const Device>& device : placement.devices) {
+    MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device->CreateBackend(backend_options));
+    bindings.backends.push_back(backend.get());
+    backends.push_back(std::move(backend));
+  }
   StepInputs inputs;
   MF_ASSIGN_OR_RETURN(Graph graph, BuildStepGraph(model, LargestParams(config), &inputs));
-  ExecutorBindings bindings;
-  bindings.backends = {backend.get()};
-  bindings.weight_stores = {nullptr};
+  bindings.weight_stores.resize(backends.size(), nullptr);
   bindings.rope_configs = model.rope_configs;
-  bindings.kv_layers.resize(1);
-  MF_ASSIGN_OR_RETURN(Executor::Sizes sizes, Executor::Measure(bindings, graph, {}));
+  bindings.kv_layers.resize(backends.size());
+  MF_ASSIGN_OR_RETURN(Executor::Sizes sizes,
+                      Executor::Measure(bindings, graph, PlaceNodes(placement, graph)));
 
   MemoryUse use;
-  for (const KvGroup& group : config.kv.groups) {
-    MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(*backend, config.kv, group));
-    use[MemoryClass::kKv] += backend->AllocationBytes(bytes.total);
+  for (size_t d = 0; d < backends.size(); ++d) {
+    const Backend& backend = *backends[d];
+    for (const KvGroup& group : config.kv.groups) {
+      const KvGroup part = KvGroupOn(placement, static_cast<int32_t>(d), group);
+      MF_ASSIGN_OR_RETURN(KvGroupBytes bytes, MeasureKvGroup(backend, config.kv, part));
+      if (bytes.total > 0) use[MemoryClass::kKv] += backend.AllocationBytes(bytes.total);
+    }
+    use[MemoryClass::kActivations] += backend.AllocationBytes(sizes.arena_bytes[d]);
+    use[MemoryClass::kScratch] += sizes.scratch_bytes[d];
+    use[MemoryClass::kStaging] += backend.StagingBytes();
   }
-  const TopSizes top = MeasureTop(config, model, device, *backend);
-  use[MemoryClass::kActivations] =
-      backend->AllocationBytes(sizes.arena_bytes[0]) + backend->AllocationBytes(top.logits);
-  use[MemoryClass::kScratch] = sizes.scratch_bytes[0] + backend->AllocationBytes(top.entries);
-  use[MemoryClass::kStaging] =
-      sizes.staging_bytes + backend->StagingBytes() + LogitsBytes(config, model) + top.host;
+  // The logits are those of the last device.
+  const TopSizes top = MeasureTop(config, model, *placement.devices.back(), *backends.back());
+  use[MemoryClass::kActivations] += backends.back()->AllocationBytes(top.logits);
+  use[MemoryClass::kScratch] += backends.back()->AllocationBytes(top.entries);
+  use[MemoryClass::kStaging] += sizes.staging_bytes + LogitsBytes(config, model) + top.host;
   return use;
 }
 

@@ -15,6 +15,7 @@
 #include "base/parallel_runner.h"
 #include "base/status.h"
 #include "engine/memory_use.h"
+#include "engine/placement.h"
 #include "engine/tuning.h"
 #include "kv/kv_cache.h"
 #include "models/architecture.h"
@@ -69,6 +70,8 @@ struct KvGroupBytes {
   uint64_t v_layer = 0;
   uint64_t total = 0;
 };
+// The part of a group whose layers lie on a device of the placement.
+KvGroup KvGroupOn(const Placement& placement, int32_t device, const KvGroup& group);
 StatusOr<KvGroupBytes> MeasureKvGroup(const Backend& backend, const KvCacheConfig& config,
                                       const KvGroup& group);
 
@@ -86,7 +89,7 @@ TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
                     const Device& device, const Backend& backend);
 
 // What a context takes, from the model's header alone; equal to the peak of its account.
-StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Device& device,
+StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& placement,
                                 const ContextOptions& options);
 
 }  // namespace minfer

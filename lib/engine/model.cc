@@ -33,16 +33,6 @@ Status Cancelled(uint64_t done, uint64_t total) {
                 StrCat("load cancelled after ", done, " of ", total, " bytes"));
 }
 
-StatusOr<std::shared_ptr<const Device>> FindDevice(int32_t index) {
-  const auto devices = FindDevices();
-  if (index >= 0 && static_cast<size_t>(index) < devices.size()) {
-    return devices[static_cast<size_t>(index)];
-  }
-  return Status(StatusCode::kOutOfRange, Subsystem::kEngine,
-                StrCat("device ", index, " of ", devices.size()))
-      .WithName("device");
-}
-
 uint64_t WeightBytes(const ModelDescription& model) {
   uint64_t total = 0;
   for (const WeightInfo& info : model.weight_table) total += info.bytes;
@@ -106,17 +96,30 @@ StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& opti
   return header;
 }
 
+StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options) {
+  MF_ASSIGN_OR_RETURN(const Tuning tuning, ParseTuning(options.tuning, LeverScope::kModel));
+  PlacementOptions wanted;
+  wanted.device = options.device;
+  wanted.gpu_layers = tuning.gpu_layers;
+  wanted.gpu_budget = static_cast<uint64_t>(tuning.gpu_budget_mib) << 20;
+  return MakePlacement(header.description, wanted);
+}
+
 StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options) {
   MemoryUse use;
   const ModelDescription& model = header.description;
-  MF_ASSIGN_OR_RETURN(const std::shared_ptr<const Device> device, FindDevice(options.device));
-  MF_ASSIGN_OR_RETURN(const std::shared_ptr<WeightStore> store,
-                      device->CreateWeightStore(WeightStoreOptions()));
-  for (size_t id = 0; id < model.weight_table.size(); ++id) {
-    const WeightInfo& info = model.weight_table[id];
-    const bool in_place = DataInPlace(header, options, static_cast<WeightId>(id)) != nullptr;
-    use[MemoryClass::kWeights] += store->BytesFor(info, in_place);
-    if (in_place) use[MemoryClass::kMapped] += info.bytes;
+  MF_ASSIGN_OR_RETURN(const Placement placement, PlaceModel(header, options));
+  MF_ASSIGN_OR_RETURN(const std::vector<uint32_t> masks, PlaceWeights(placement, model));
+  for (size_t d = 0; d < placement.devices.size(); ++d) {
+    MF_ASSIGN_OR_RETURN(const std::shared_ptr<WeightStore> store,
+                        placement.devices[d]->CreateWeightStore(WeightStoreOptions()));
+    for (size_t id = 0; id < model.weight_table.size(); ++id) {
+      if ((masks[id] >> d & 1u) == 0) continue;
+      const WeightInfo& info = model.weight_table[id];
+      const bool in_place = DataInPlace(header, options, static_cast<WeightId>(id)) != nullptr;
+      use[MemoryClass::kWeights] += store->BytesFor(info, in_place);
+      if (in_place) use[MemoryClass::kMapped] += info.bytes;
+    }
   }
   return use;
 }
@@ -130,11 +133,15 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   const std::shared_ptr<Model> model = Create(std::move(header), options);
   MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
   model->device_index_ = options.device;
-  MF_ASSIGN_OR_RETURN(model->device_, FindDevice(options.device));
+  MF_ASSIGN_OR_RETURN(model->placement_, PlaceModel(model->header_, options));
   WeightStoreOptions store_options;
   store_options.memory = model->memory_;
   store_options.logger = model->logger_.get();
-  MF_ASSIGN_OR_RETURN(model->weights_, model->device_->CreateWeightStore(store_options));
+  for (const std::shared_ptr<const Device>& device : model->placement_.devices) {
+    MF_ASSIGN_OR_RETURN(std::shared_ptr<WeightStore> store,
+                        device->CreateWeightStore(store_options));
+    model->stores_.push_back(std::move(store));
+  }
   MF_RETURN_IF_ERROR(model->LoadRope());
   MF_RETURN_IF_ERROR(model->LoadWeights(options));
   MF_RETURN_IF_ERROR(model->files().CheckUnchanged());
@@ -181,18 +188,34 @@ StatusOr<std::shared_ptr<const Model>> Model::LoadHeader(ModelFiles files,
   return std::shared_ptr<const Model>(model);
 }
 
+// A weight that both devices read is loaded for each.
 Status Model::LoadWeights(const ModelOptions& options) {
-  const uint64_t total = WeightBytes(header_.description);
-  uint64_t done = 0;
-  const size_t n = header_.description.weight_table.size();
-  for (size_t id = 0; id < n; ++id) {
-    MF_RETURN_IF_ERROR(LoadOneWeight(options, static_cast<WeightId>(id), &done, total));
+  const ModelDescription& model = header_.description;
+  MF_ASSIGN_OR_RETURN(const std::vector<uint32_t> masks, PlaceWeights(placement_, model));
+  uint64_t total = 0;
+  for (size_t id = 0; id < masks.size(); ++id) {
+    for (size_t d = 0; d < stores_.size(); ++d) {
+      if ((masks[id] >> d & 1u) != 0) total += model.weight_table[id].bytes;
+    }
   }
-  return weights_->Finish();
+  uint64_t done = 0;
+  for (size_t d = 0; d < stores_.size(); ++d) {
+    for (size_t id = 0; id < masks.size(); ++id) {
+      if ((masks[id] >> d & 1u) == 0) continue;
+      MF_RETURN_IF_ERROR(
+          LoadOneWeight(options, static_cast<WeightId>(id), stores_[d].get(), &done, total));
+    }
+    MF_RETURN_IF_ERROR(stores_[d]->Finish());
+  }
+  if (stores_.size() > 1) {
+    logger_->Info("layers 0 to ", placement_.layers - 1, " on ", placement_.devices[0]->info().name,
+                  ", what follows on the CPU");
+  }
+  return OkStatus();
 }
 
-Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done,
-                            uint64_t total) {
+Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, WeightStore* store,
+                            uint64_t* done, uint64_t total) {
   const WeightInfo& info = header_.description.weight_table[static_cast<size_t>(id)];
   auto advance = [&](uint64_t bytes) -> Status {
     *done += bytes;
@@ -204,10 +227,10 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* 
   };
   if (const uint8_t* data = DataInPlace(header_, options, id); data != nullptr) {
     MF_RETURN_IF_ERROR(account_->Reserve(MemoryClass::kMapped, info.bytes, info.name));
-    MF_RETURN_IF_ERROR(weights_->Register(id, info, data, /*in_place=*/true));
+    MF_RETURN_IF_ERROR(store->Register(id, info, data, /*in_place=*/true));
     return advance(info.bytes);
   }
-  MF_ASSIGN_OR_RETURN(void* memory, weights_->Reserve(id, info));
+  MF_ASSIGN_OR_RETURN(void* memory, store->Reserve(id, info));
   uint8_t* target = static_cast<uint8_t*>(memory);
   const WeightPlace& place = PlaceOf(header_, id);
   const uint64_t part = info.bytes / place.tensors.size();

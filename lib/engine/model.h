@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "engine/backends.h"
 #include "engine/memory_use.h"
+#include "engine/placement.h"
 #include "engine/tuning.h"
 #include "gguf/model_files.h"
 #include "models/architecture.h"
@@ -50,7 +51,10 @@ struct ModelHeader {
 
 StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options);
 
-// What Load takes on the device of the options for a header, to the byte for the classes of
+// Where the model of a header would run.
+StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options);
+
+// What Load takes on the devices of the options for a header, to the byte for the classes of
 // total().
 StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options);
 
@@ -66,7 +70,7 @@ class Model {
   // Without words when the header alone was loaded and tokenizer_status() says why.
   const Tokenizer& tokenizer() const { return *header_.tokenizer; }
   const Status& tokenizer_status() const { return tokenizer_status_; }
-  bool has_weights() const { return weights_ != nullptr; }
+  bool has_weights() const { return !stores_.empty(); }
   // Tokens that may be fed and sampled: the vocabulary, never a spare row of the embedding.
   // Without a tokenizer every row counts.
   int32_t n_tokens() const {
@@ -75,9 +79,12 @@ class Model {
   }
   uint64_t n_parameters() const { return n_parameters_; }
 
-  const std::shared_ptr<const Device>& device() const { return device_; }
+  // With the header alone there is none.
+  const std::shared_ptr<const Device>& device() const { return placement_.devices[0]; }
+  const Placement& placement() const { return placement_; }
   int32_t device_index() const { return device_index_; }
-  const WeightStore& weights() const { return *weights_; }
+  // One a device of the placement.
+  const WeightStore& weights(size_t device) const { return *stores_[device]; }
   // The settings for a context of n_ctx tokens a session: see UsesLongFactors.
   absl::Span<const RopeConfig> rope_configs(int32_t n_ctx) const {
     return UsesLongFactors(header_.description, n_ctx) ? long_rope_configs_ : rope_configs_;
@@ -92,7 +99,8 @@ class Model {
   static StatusOr<std::shared_ptr<const Model>> LoadHeader(ModelFiles files,
                                                            const ModelOptions& options);
   Status LoadWeights(const ModelOptions& options);
-  Status LoadOneWeight(const ModelOptions& options, WeightId id, uint64_t* done, uint64_t total);
+  Status LoadOneWeight(const ModelOptions& options, WeightId id, WeightStore* store, uint64_t* done,
+                       uint64_t total);
   Status LoadRope();
   // Reads the divisors of a tensor in the file; -1: none.
   Status LoadFrequencyFactors(int64_t tensor_index, RopeConfig* rope) const;
@@ -103,8 +111,8 @@ class Model {
   std::shared_ptr<MemoryAccount> account_;
   std::shared_ptr<HostMemory> memory_;
   int32_t device_index_ = 0;
-  std::shared_ptr<const Device> device_;
-  std::shared_ptr<WeightStore> weights_;
+  Placement placement_;
+  std::vector<std::shared_ptr<WeightStore>> stores_;
   std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors
   std::vector<RopeConfig> long_rope_configs_;  // with longrope: beyond the original context
   uint64_t n_parameters_ = 0;

@@ -164,8 +164,8 @@ Status StepRunner::Compute(const StepGraph& step) {
   }
   // The rows of logits stand behind those of the sessions.
   HostOutput output{step.logits, context_->SessionLogits(context_->config_.n_sessions)};
-  context_->backend_->SetCancelFlags(flags_);
-  auto clear = absl::MakeCleanup([this] { context_->backend_->SetCancelFlags({}); });
+  context_->SetCancelFlags(flags_);
+  auto clear = absl::MakeCleanup([this] { context_->SetCancelFlags({}); });
   if (top_k_ == 0) return context_->executor_->Run(step.graph, inputs, {&output, 1});
   const auto find = [this](Backend* backend, const BufferRange& logits) {
     return FindTop(backend, logits);
@@ -230,7 +230,7 @@ void StepRunner::KeepLogits() {
     }
     const BufferRange from{top_rows_.buffer,
                            top_rows_.offset + static_cast<uint64_t>(kept_rows_[i]) * row, n * row};
-    const Status kept = context_->backend_->Copy(
+    const Status kept = context_->LogitsBackend().Copy(
         from, context_->DeviceLogits(to_keep_[i]->slot_, static_cast<int64_t>(n)));
     for (size_t j = 0; j < n && !kept.ok(); ++j) to_keep_[i + j]->has_logits_ = false;
     i += n;
@@ -257,8 +257,7 @@ Status StepRunner::RunMicroBatch(std::unique_lock<std::mutex>* lock) {
   lock->lock();
   context_->statistics_.step_time_ns += Nanoseconds(std::chrono::steady_clock::now() - start);
   ++context_->statistics_.n_steps;
-  context_->statistics_.backend = context_->backend_->statistics();
-  context_->kernel_report_ = context_->backend_->kernel_report();
+  context_->PublishStatistics();
   return status;
 }
 

@@ -36,6 +36,11 @@ constexpr Lever kLevers[] = {
      "tensor cores for products of many rows"},
     {"fa_prefill", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for the attention of many rows"},
+    {"gpu_layers", -1, -1, 100000, LeverResult::kTolerance, LeverScope::kModel, LeverDevice::kAny,
+     "the first layers on the model's device, what follows on the CPU; -1: everything there"},
+    {"gpu_budget_mib", 0, 0, 1 << 30, LeverResult::kTolerance, LeverScope::kModel,
+     LeverDevice::kAny,
+     "as many layers on the model's device as have so many MiB of weights there; 0: no limit"},
     {"device_sampling", 1, 0, 2, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "rows of logits stay on the device where its best entries are enough to pick a token; 2: the "
      "same way on the CPU"},
@@ -60,6 +65,8 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
+  if (name == "gpu_layers") tuning->gpu_layers = static_cast<int32_t>(value);
+  if (name == "gpu_budget_mib") tuning->gpu_budget_mib = static_cast<int32_t>(value);
   if (name == "device_sampling") tuning->device_sampling = static_cast<int32_t>(value);
   if (name == "cuda_tier") tuning->cuda_tier = static_cast<int32_t>(value);
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);

@@ -45,6 +45,8 @@ struct Tuning {
   bool mmvq = true;
   bool prefill_gemm = true;
   bool fa_prefill = true;
+  int32_t gpu_layers = -1;
+  int32_t gpu_budget_mib = 0;
   int32_t device_sampling = 1;
   int32_t cuda_tier = 0;
   int32_t isa = -1;

@@ -63,7 +63,7 @@ TEST_CASE("CUDA engine: the plan is what the device loses", "[cuda]") {
   {
     const std::shared_ptr<const Model> model = LoadModel(path, *device);
     const int64_t loaded = FreeBytes(*device);
-    StatusOr<MemoryUse> plan = PlanContext(model->description(), *model->device(), options);
+    StatusOr<MemoryUse> plan = PlanContext(model->description(), model->placement(), options);
     MF_REQUIRE_OK(plan);
     std::shared_ptr<Context> context = MakeContext(model, options);
     std::unique_ptr<Session> session = MakeSession(context);

@@ -224,7 +224,7 @@ TEST_CASE("Experts: the plan is what is taken, byte for byte", "[model]") {
       INFO(name << ", micro-batch " << n_micro_batch);
       const std::shared_ptr<const Model> model = LoadModel(MoePath(name));
       const ContextOptions options = Options(2, 3, n_micro_batch);
-      StatusOr<MemoryUse> plan = PlanContext(model->description(), *model->device(), options);
+      StatusOr<MemoryUse> plan = PlanContext(model->description(), model->placement(), options);
       MF_REQUIRE_OK(plan);
       std::shared_ptr<Context> context = MakeContext(model, options);
       std::unique_ptr<Session> session = MakeSession(context);

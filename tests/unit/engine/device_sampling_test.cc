@@ -240,7 +240,8 @@ TEST_CASE("Device sampling: the plan counts what it takes", "[engine]") {
     const std::shared_ptr<const Model> model = LoadModel(TinyModelPath("llama"), device);
     for (const bool on_device : {false, true}) {
       const ContextOptions options = Options(on_device, 3);
-      const StatusOr<MemoryUse> plan = PlanContext(model->description(), *model->device(), options);
+      const StatusOr<MemoryUse> plan =
+          PlanContext(model->description(), model->placement(), options);
       MF_REQUIRE_OK(plan);
       std::shared_ptr<Context> context = MakeContext(model, options);
       CHECK(plan->total() == context->memory().total.peak);

@@ -77,7 +77,7 @@ TEST_CASE("Plan: equals the account's peak over 12 sets of options", "[engine]")
     CHECK((model_plan[MemoryClass::kWeights] > 0) == c.read_weights);
 
     const ContextOptions options = OptionsOf(c);
-    StatusOr<MemoryUse> plan = PlanContext((*model)->description(), *(*model)->device(), options);
+    StatusOr<MemoryUse> plan = PlanContext((*model)->description(), (*model)->placement(), options);
     MF_REQUIRE_OK(plan);
     std::shared_ptr<Context> context = MakeContext(*model, options);
     CheckEqual(*plan, context->memory());
@@ -114,7 +114,7 @@ TEST_CASE("Plan: a budget of that works, a page less is refused before anything 
     options.allocator.free = [](void*, void* memory, size_t, size_t alignment) {
       ::operator delete(memory, std::align_val_t(alignment));
     };
-    StatusOr<MemoryUse> plan = PlanContext((*model)->description(), *(*model)->device(), options);
+    StatusOr<MemoryUse> plan = PlanContext((*model)->description(), (*model)->placement(), options);
     MF_REQUIRE_OK(plan);
     options.budget_bytes = plan->total() - 1;
     Status refused = Context::Create(*model, options).status();
