@@ -27,8 +27,18 @@ void QuantizedTile(const MatMulArgs& args, const TileRows<V>& rows, int64_t row0
 #pragma GCC unroll 16
   for (int n = 0; n < N; ++n) sums[n] = V::ZeroF32();
   const auto blocks = static_cast<size_t>(args.k / Type::kValues);
+  size_t b = 0;
+  using Few = FewRows<V, Type>;
+  if constexpr (N <= Few::kColumns) {
 #pragma GCC unroll 1
-  for (size_t b = 0; b < blocks; ++b) {
+    for (; b + Few::kBlocks <= blocks; b += Few::kBlocks) {
+      Few::template Add<N>(rows, b * Type::kWeightBytes, a + b * Type::kActivationBytes, stride,
+                           sums, ahead);
+    }
+    if (Few::kBlocks == 1) b = blocks;
+  }
+#pragma GCC unroll 1
+  for (; b < blocks; ++b) {
     Type::template Add<V, N>(rows, b * Type::kWeightBytes, a + b * Type::kActivationBytes, stride,
                              sums, ahead);
   }
@@ -56,6 +66,9 @@ void QuantizedMatMul(const MatMulArgs& args) {
   const auto fitting =
       static_cast<int64_t>(kActivationChunkBytes / (args.activation_row_bytes + 1));
   const int64_t chunk = fitting / V::kColumns * V::kColumns + V::kColumns;
+  // Past the last row too: the next call is likely to take the rows that follow, and a tile that
+  // nobody asked for takes several times as long.
+  const size_t next = V::kRows * args.weight_row_bytes;
   for (int64_t m_begin = 0; m_begin < args.m; m_begin += chunk) {
     const int64_t m_end = args.m - m_begin < chunk ? args.m : m_begin + chunk;
     for (int64_t r = args.row_begin; r < args.row_end; r += V::kRows) {
@@ -66,11 +79,10 @@ void QuantizedMatMul(const MatMulArgs& args) {
         rows.row[i] = static_cast<const uint8_t*>(args.weights) +
                       static_cast<size_t>(r + (i < valid ? i : valid - 1)) * args.weight_row_bytes;
       }
-      const size_t ahead = left > V::kRows ? V::kRows * args.weight_row_bytes : 0;
       for (int64_t m = m_begin; m < m_end; m += V::kColumns) {
         const int64_t columns = m_end - m < V::kColumns ? m_end - m : V::kColumns;
         QuantizedTileOf<V, Type, V::kColumns>(args, rows, r, valid, m, columns,
-                                              m == m_begin ? ahead : 0);
+                                              m == m_begin ? next : 0);
       }
     }
   }

@@ -28,6 +28,14 @@ struct TileRows {
   const uint8_t* row[V::kRows];
 };
 
+// A type's own way to add blocks for few activation rows, where a unit has one: Add<N> as that of
+// the type, for N up to kColumns and kBlocks blocks at a time.
+template <class V, class Type>
+struct FewRows {
+  static constexpr int kColumns = 0;
+  static constexpr size_t kBlocks = 1;
+};
+
 // Asks for the cache lines `ahead` bytes (0: asks for none) from `offset` in each row: the same
 // part of the next tile. The rows of a tile are short streams far apart, which the processor's own
 // prefetchers don't follow well: this doubles the speed of a matrix that is not in the caches. Row

@@ -5,6 +5,7 @@
 #include "kernels/cpu/isa_tables.h"
 #include "kernels/cpu/matmul_avx512_vnni.h"
 #include "kernels/cpu/matmul_body.h"
+#include "kernels/cpu/matmul_few_vnni.h"
 #include "kernels/cpu/units.h"
 
 namespace minfer::kernels {
