@@ -113,6 +113,22 @@ StatusOr<size_t> IndexOf(const Metadata& metadata, const char* key) {
   return Status(StatusCode::kNotFound, Subsystem::kGguf, "the file has no such key").WithName(key);
 }
 
+using FoundValue = StatusOr<mf_metadata_value>;
+
+// The frame of the calls that write one value: `find` takes the metadata and gives a FoundValue.
+template <typename Find>
+mf_status WriteValue(const mf_model* model, mf_metadata_value* out_value, mf_error* error,
+                     const Find& find) {
+  return capi::Guard(error, [&](const capi::HostThread&) -> Status {
+    capi::ModelCall call;
+    MF_RETURN_IF_ERROR(call.Enter(model));
+    MF_RETURN_IF_ERROR(capi::CheckOut(out_value, "out_value"));
+    MF_ASSIGN_OR_RETURN(const mf_metadata_value value, find(call.model().metadata()));
+    capi::WriteSized(value, out_value);
+    return OkStatus();
+  });
+}
+
 }  // namespace
 
 void mf_metadata_value_init(mf_metadata_value* out, size_t struct_size) {
@@ -138,43 +154,28 @@ mf_status mf_metadata_key(const mf_model* model, size_t index, mf_text* out_key,
 
 mf_status mf_metadata_get(const mf_model* model, const char* key, mf_metadata_value* out_value,
                           mf_error* error) {
-  return capi::Guard(error, [&](const capi::HostThread&) -> Status {
-    capi::ModelCall call;
-    MF_RETURN_IF_ERROR(call.Enter(model));
-    MF_RETURN_IF_ERROR(capi::CheckOut(out_value, "out_value"));
-    const Metadata& metadata = call.model().metadata();
+  return WriteValue(model, out_value, error, [&](const Metadata& metadata) -> FoundValue {
     MF_ASSIGN_OR_RETURN(const size_t index, IndexOf(metadata, key));
-    capi::WriteSized(ValueAt(metadata, index), out_value);
-    return OkStatus();
+    return ValueAt(metadata, index);
   });
 }
 
 mf_status mf_metadata_at(const mf_model* model, size_t index, mf_metadata_value* out_value,
                          mf_error* error) {
-  return capi::Guard(error, [&](const capi::HostThread&) -> Status {
-    capi::ModelCall call;
-    MF_RETURN_IF_ERROR(call.Enter(model));
-    MF_RETURN_IF_ERROR(capi::CheckOut(out_value, "out_value"));
-    const Metadata& metadata = call.model().metadata();
+  return WriteValue(model, out_value, error, [&](const Metadata& metadata) -> FoundValue {
     MF_RETURN_IF_ERROR(capi::CheckIndex("index", index, metadata.size()));
-    capi::WriteSized(ValueAt(metadata, index), out_value);
-    return OkStatus();
+    return ValueAt(metadata, index);
   });
 }
 
 mf_status mf_metadata_element(const mf_model* model, const char* key, uint64_t element,
                               mf_metadata_value* out_value, mf_error* error) {
-  return capi::Guard(error, [&](const capi::HostThread&) -> Status {
-    capi::ModelCall call;
-    MF_RETURN_IF_ERROR(call.Enter(model));
-    MF_RETURN_IF_ERROR(capi::CheckOut(out_value, "out_value"));
-    const Metadata& metadata = call.model().metadata();
+  return WriteValue(model, out_value, error, [&](const Metadata& metadata) -> FoundValue {
     MF_ASSIGN_OR_RETURN(const size_t index, IndexOf(metadata, key));
     if (metadata.type(index) != GgufType::kArray) {
       return capi::InvalidArgument(key, "the value is no array");
     }
     MF_RETURN_IF_ERROR(capi::CheckIndex(key, element, metadata.count(index)));
-    capi::WriteSized(ElementAt(metadata, index, element), out_value);
-    return OkStatus();
+    return ElementAt(metadata, index, element);
   });
 }

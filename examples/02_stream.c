@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Every fallible call returns a status and fills an error that we own. */
 static void check(mf_status status, const mf_error* error) {
@@ -20,10 +21,12 @@ static void check(mf_status status, const mf_error* error) {
   exit(1);
 }
 
-/* Told how far the load is. Returning something else than 0 would cancel it. */
+/* Told how far the load is, on a terminal only: a log wants no progress. Returning something else
+ * than 0 would cancel the load. */
 static int32_t show_progress(void* user_data, uint64_t done, uint64_t total) {
   (void)user_data;
   if (total > 0) fprintf(stderr, "\rloading %3d %%", (int)(done * 100 / total));
+  if (done == total) fprintf(stderr, "\r               \r");
   return 0;
 }
 
@@ -72,9 +75,8 @@ int main(int argc, char** argv) {
   }
 
   /* A model can serve any number of contexts; a context holds threads and the cache. */
-  model_options.progress = show_progress;
+  if (isatty(STDERR_FILENO)) model_options.progress = show_progress;
   check(mf_model_load_path(argv[1], &model_options, &model, &error), &error);
-  fprintf(stderr, "\r               \r");
   context_options.n_ctx = 512; /* tokens of the conversation, prompt and answer together */
   check(mf_context_create(model, &context_options, &context, &error), &error);
   check(mf_session_create(context, NULL, &session, &error), &error);

@@ -157,6 +157,17 @@ Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collect
   return OkStatus();
 }
 
+Status CollectHeadNorms(const Hyperparameters& hp, WeightCollector* collector,
+                        ModelWeights* weights) {
+  const int64_t d = hp.head_dim_k;
+  for (int32_t i = 0; i < hp.n_layers; ++i) {
+    LayerWeights& w = weights->layers[static_cast<size_t>(i)];
+    MF_ASSIGN_OR_RETURN(w.q_norm, collector->Vector(LayerTensor(i, "attn_q_norm.weight"), d));
+    MF_ASSIGN_OR_RETURN(w.k_norm, collector->Vector(LayerTensor(i, "attn_k_norm.weight"), d));
+  }
+  return OkStatus();
+}
+
 Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,
                              ModelWeights* weights, std::string_view ffn_norm) {
   const int64_t e = hp.n_embd;

@@ -54,6 +54,10 @@ Status CollectEmbeddings(const Hyperparameters& hp, WeightCollector* collector,
 Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collector,
                              ModelWeights* weights);
 
+// A norm of each head of queries and of keys, required in every layer.
+Status CollectHeadNorms(const Hyperparameters& hp, WeightCollector* collector,
+                        ModelWeights* weights);
+
 // Weights that these architectures share, all required, experts in place of the FFN where hp has
 // some; biases and head norms are the caller's. ffn_norm: the name of the second norm.
 Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collector,

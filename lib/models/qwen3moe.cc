@@ -29,13 +29,7 @@ class Qwen3Moe final : public Architecture {
   Status CollectWeights(const Hyperparameters& hp, WeightCollector* collector,
                         ModelWeights* weights) const override {
     MF_RETURN_IF_ERROR(CollectDecoderWeights(hp, collector, weights));
-    for (int32_t i = 0; i < hp.n_layers; ++i) {
-      LayerWeights& w = weights->layers[static_cast<size_t>(i)];
-      const int64_t d = hp.head_dim_k;
-      MF_ASSIGN_OR_RETURN(w.q_norm, collector->Vector(LayerTensor(i, "attn_q_norm.weight"), d));
-      MF_ASSIGN_OR_RETURN(w.k_norm, collector->Vector(LayerTensor(i, "attn_k_norm.weight"), d));
-    }
-    return OkStatus();
+    return CollectHeadNorms(hp, collector, weights);
   }
 
   ValueId Build(const ModelDescription& model, const StepInputs& inputs,

@@ -29,6 +29,7 @@ class TokenAutomaton {
   void Add(std::string_view text, int32_t id);
   // After the last Add.
   void Build();
+  bool empty() const { return nodes_.size() == 1; }
 
   // The trie: the child of `node` or kRoot when it has none, and the node's own token or -1.
   uint32_t Child(uint32_t node, uint8_t byte) const;
@@ -37,6 +38,11 @@ class TokenAutomaton {
   // The automaton: the state after one more byte. Adds what it took to `*steps`: over a whole text
   // at most two a byte.
   uint32_t Step(uint32_t state, uint8_t byte, uint64_t* steps) const;
+  // The longest token that ends where the state was reached; an id of -1: none does.
+  Token LongestEnding(uint32_t state) const {
+    const Node& node = nodes_[nodes_[state].ending];
+    return {node.id, node.depth};
+  }
   // Calls `visit(Token)` for each token that ends where the state was reached, the longest first.
   template <typename Visit>
   void ForEachEnding(uint32_t state, Visit&& visit) const {

@@ -59,6 +59,7 @@ class Examples(unittest.TestCase):
     def test_stream(self):
         _, error = self.run_ok("02_stream", "Hello?")
         self.assertRegex(error, r"\[\d+ prompt tokens, \d+ generated, [\d.]+ tokens/s\]")
+        self.assertNotIn("loading", error)
 
     def test_chat_keeps_what_was_computed(self):
         out, _ = self.run_ok("03_chat", text_in="hello\nand now?\n")
