@@ -37,7 +37,10 @@ struct BackendOptions {
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
   bool cuda_graph = true;              // repeated splits recorded and replayed
   bool mmvq = true;                    // integer dots for few rows
+  bool mmq = true;                     // integer tensor cores for 9 to 64 rows
   bool prefill_gemm = true;            // tensor cores for products of many rows
+  bool decode_gemm = true;             // weights decoded to scratch before such products
+  bool wgmma = true;                   // Hopper's own products of halves
   bool fa_prefill = true;              // tensor cores for attention of many rows
   int32_t cuda_tier = 0;               // kernels for this compute capability; 0: the device's own
   bool device_sampling = true;         // only said in the report: the context picks the way

@@ -32,8 +32,14 @@ constexpr Lever kLevers[] = {
      "splits that repeat are recorded once and launched whole"},
     {"mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "integer dot products with 8-bit activations for few rows"},
+    {"mmq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "integer tensor cores with 8-bit activations for 9 to 64 rows"},
     {"prefill_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for products of many rows"},
+    {"decode_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "weights decoded to halves in scratch before products of 256 rows and more"},
+    {"wgmma", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "Hopper's products of halves from shared memory, where weights are decoded to scratch"},
     {"fa_prefill", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for the attention of many rows"},
     {"gpu_layers", -1, -1, 100000, LeverResult::kTolerance, LeverScope::kModel, LeverDevice::kAny,
@@ -62,6 +68,9 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "residual_activations") tuning->residual_activations = value != 0;
   if (name == "cuda_graph") tuning->cuda_graph = value != 0;
   if (name == "mmvq") tuning->mmvq = value != 0;
+  if (name == "mmq") tuning->mmq = value != 0;
+  if (name == "decode_gemm") tuning->decode_gemm = value != 0;
+  if (name == "wgmma") tuning->wgmma = value != 0;
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
@@ -112,7 +121,10 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->attention_stripes = tuning.attention_stripes;
   options->cuda_graph = tuning.cuda_graph;
   options->mmvq = tuning.mmvq;
+  options->mmq = tuning.mmq;
   options->prefill_gemm = tuning.prefill_gemm;
+  options->decode_gemm = tuning.decode_gemm;
+  options->wgmma = tuning.wgmma;
   options->fa_prefill = tuning.fa_prefill;
   options->cuda_tier = tuning.cuda_tier;
   options->device_sampling = tuning.device_sampling != 0;

@@ -43,7 +43,10 @@ struct Tuning {
   bool residual_activations = true;
   bool cuda_graph = true;
   bool mmvq = true;
+  bool mmq = true;
   bool prefill_gemm = true;
+  bool decode_gemm = true;
+  bool wgmma = true;
   bool fa_prefill = true;
   int32_t gpu_layers = -1;
   int32_t gpu_budget_mib = 0;

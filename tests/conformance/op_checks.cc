@@ -219,6 +219,8 @@ Faults CheckOps(const Factory& factory) {
   }
   for (const ElementType type : {ElementType::kQ4_K, ElementType::kQ6_K}) {
     for (const int64_t rows : {1, 2, 9}) RunProducts(&runner, type, rows, 512, 5);
+    // The kernels that CUDA has for so many.
+    for (const int64_t rows : {65, 257}) RunProducts(&runner, type, rows, 256, 18);
     RunGetRows(&runner, type, 5, 256);
   }
   for (const int64_t cols : {1, 5, 33, 64, 577}) {

@@ -10,85 +10,21 @@
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmvq/mmvq.h"
-#include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 #include "kernels/cuda/vector/rows.h"
 #include "kernels/cuda/vector/vector.h"
-#include "kernels/quant/activation_blocks.h"
-#include "kernels/quant/dequantize.h"
-#include "kernels/quant/half.h"
-#include "kernels/reference/matmul_reference.h"
 #include "kernels/reference/vector_reference.h"
 #include "tests/cuda/device_data.h"
+#include "tests/cuda/matrix_data.h"
 #include "tests/kernels/kernel_inputs.h"
 
 namespace minfer::testing {
 namespace {
 
-using kernels::ActivationFormat;
 using kernels::KernelStatus;
 using kernels::testing::kFastTypes;
 using kernels::testing::NormalisedError;
 using kernels::testing::Random;
-using kernels::testing::RandomWeights;
 using kernels::testing::SameBits;
-using kernels::testing::WeightMatrix;
-
-struct Matrix {
-  WeightMatrix stored;
-  std::vector<float> values;
-  std::vector<uint8_t> packed;
-};
-
-Matrix MakeMatrix(ElementType type, int64_t n, int64_t k, uint32_t seed) {
-  Matrix matrix{RandomWeights(type, n, k, 0, seed), {}, {}};
-  matrix.values.resize(static_cast<size_t>(n * k));
-  for (int64_t r = 0; r < n; ++r) {
-    REQUIRE(kernels::DequantizeRow(
-                type, matrix.stored.data() + static_cast<size_t>(r) * matrix.stored.row_bytes,
-                matrix.values.data() + r * k, k) == KernelStatus::kOk);
-  }
-  matrix.packed = PackRows(type, n, k, matrix.stored.data(), matrix.stored.row_bytes);
-  return matrix;
-}
-
-// x W^T + bias in double.
-std::vector<float> Product(const Matrix& matrix, const std::vector<double>& x, int64_t m, int64_t n,
-                           int64_t k, const std::vector<float>& bias) {
-  std::vector<float> out;
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      double sum = bias.empty() ? 0.0 : bias[static_cast<size_t>(j)];
-      for (int64_t c = 0; c < k; ++c) {
-        sum += x[static_cast<size_t>(i * k + c)] *
-               static_cast<double>(matrix.values[static_cast<size_t>(j * k + c)]);
-      }
-      out.push_back(static_cast<float>(sum));
-    }
-  }
-  return out;
-}
-
-// What rows of 8-bit activations stand for, the residual added where asked.
-std::vector<double> Rounded(const std::vector<float>& x, int64_t m, int64_t k, bool residual) {
-  std::vector<double> out(x.size(), 0.0);
-  std::vector<float> rest = x;
-  for (int pass = 0; pass < (residual ? 2 : 1); ++pass) {
-    std::vector<uint8_t> blocks(static_cast<size_t>(k) / 32 * sizeof(kernels::ActivationBlock32));
-    for (int64_t r = 0; r < m; ++r) {
-      float* row = rest.data() + r * k;
-      REQUIRE(kernels::ReferenceQuantizeRow(ActivationFormat::kQ8Block32, row, k, blocks.data()) ==
-              KernelStatus::kOk);
-      const auto* block = reinterpret_cast<const kernels::ActivationBlock32*>(blocks.data());
-      for (int64_t c = 0; c < k; ++c) {
-        const kernels::ActivationBlock32& b = block[c / 32];
-        const float value = b.scale * static_cast<float>(b.quants[c % 32]);
-        out[static_cast<size_t>(r * k + c)] += static_cast<double>(value);
-        row[c] -= value;
-      }
-    }
-  }
-  return out;
-}
 
 TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cuda]") {
   if (!CudaIsHere()) return;
@@ -222,41 +158,6 @@ TEST_CASE("CUDA kernels: float products of few and of many rows agree with doubl
       const std::vector<double> exact(x.begin(), x.end());
       CHECK(NormalisedError(out.ReadFloats(), Product(matrix, exact, m, n, k, bias)) < 1e-6);
       CHECK(out.GuardsHold());
-    }
-  }
-}
-
-TEST_CASE("CUDA kernels: tensor products agree with those of halves", "[cuda]") {
-  if (!CudaIsHere()) return;
-  const TestStream stream;
-  const auto half = [](float v) { return kernels::HalfToFloat(kernels::FloatToHalf(v)); };
-  for (const ElementType type : kFastTypes) {
-    if (!kernels::cuda::HasTensorGemm(type)) continue;
-    const int64_t block = FindElementTraits(type)->block_elements;
-    for (const int64_t m : {9, 64, 129, 300}) {
-      const int64_t n = m == 64 ? 131 : 67;
-      const int64_t k = (m == 300 ? 7 : 3) * block;
-      Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(m));
-      for (float& w : matrix.values) w = half(w);
-      Random random(static_cast<uint32_t>(m));
-      const std::vector<float> x = random.Values(static_cast<size_t>(m * k));
-      const std::vector<float> bias = random.Values(static_cast<size_t>(n));
-      const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x), dbias = ToDevice(bias);
-      const DeviceBytes halves(x.size() * 2);
-      const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
-      REQUIRE(kernels::cuda::RowsToHalf(dx.as<float>(), m, k, halves.as<void>(), stream.get()) ==
-              KernelStatus::kOk);
-      kernels::cuda::TensorGemmArgs args{
-          type, weights.as<void>(), n, k, halves.as<void>(), m, dbias.as<float>(), out.as<float>(),
-          n};
-      REQUIRE(kernels::cuda::TensorGemm(args, stream.get()) == KernelStatus::kOk);
-      REQUIRE(stream.Wait());
-      INFO(FindElementTraits(type)->name << " m " << m);
-      std::vector<double> rounded;
-      for (const float v : x) rounded.push_back(static_cast<double>(half(v)));
-      CHECK(NormalisedError(out.ReadFloats(), Product(matrix, rounded, m, n, k, bias)) < 5e-6);
-      CHECK(out.GuardsHold());
-      CHECK(halves.GuardsHold());
     }
   }
 }

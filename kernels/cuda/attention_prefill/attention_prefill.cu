@@ -12,9 +12,12 @@ template <int kDim, KvFormat format>
 KernelStatus LaunchPrefill(const AttentionArgs& args, cudaStream_t stream) {
   const int64_t grid_x = CeilDiv(args.rows, kPrefillRows);
   if (grid_x > kMaxGridX || args.n_heads > kMaxGridYz) return KernelStatus::kBadShape;
+  const KernelStatus status =
+      AllowSharedBytes(AttentionPrefillKernel<kDim, format, format>, sizeof(PrefillShared<kDim>));
+  if (status != KernelStatus::kOk) return status;
   return Launch(AttentionPrefillKernel<kDim, format, format>,
                 {dim3(static_cast<unsigned>(grid_x), static_cast<unsigned>(args.n_heads)),
-                 dim3(kPrefillThreads)},
+                 dim3(kPrefillThreads), sizeof(PrefillShared<kDim>)},
                 stream, args);
 }
 
@@ -49,6 +52,10 @@ KernelStatus AttentionPrefill(const AttentionArgs& args, cudaStream_t stream) {
       args.n_heads % args.n_kv_heads != 0 ||
       !HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim)) {
     return KernelStatus::kBadShape;
+  }
+  if (reinterpret_cast<uintptr_t>(args.q) % 16 != 0 ||
+      reinterpret_cast<uintptr_t>(args.out) % 8 != 0) {
+    return KernelStatus::kBadAlignment;
   }
   if (args.rows == 0) return KernelStatus::kOk;
   return args.k.format == KvFormat::kF16 ? LaunchDim<KvFormat::kF16>(args, stream)

@@ -5,14 +5,19 @@
 // threads: a warp owns 16 rows, all cells and all columns.
 //
 //   queries   fragments of mma in registers, loaded once through the memory of K
-//   K, V      a page each in shared memory, as halves, rows dim + 8 apart
-//   scores    16 x 64 a warp in accumulators; they become the weights' fragments without moving
+//   K, V      two pages each in shared memory, as halves, rows dim + 8 apart: the next one is
+//   copied
+//             while this one is multiplied
+//   scores    16 x 64 a warp in accumulators, in units of log2; they become the weights' fragments
+//             without moving, and are masked only where a page is not seen whole
 //   output    16 x dim a warp in accumulators, rescaled when a row's maximum grows
 //
 // The rows of a tile may belong to several sequences; each is walked apart, and the rows of the
 // others see nothing of it. Cells beyond the longest row are zero in shared memory, so that a
 // weight of 0 meets no NaN. Bound by the tensor cores and the exponentials.
 #pragma once
+
+#include <climits>
 
 #include "kernels/cuda/arch/cp_async.cuh"
 #include "kernels/cuda/arch/ldmatrix.cuh"
@@ -30,8 +35,8 @@ inline constexpr int kPrefillThreads = 128;
 template <int kDim>
 struct PrefillShared {
   static constexpr int kPitch = kDim + 8;
-  alignas(16) __half k[kKvPageCells][kPitch];
-  alignas(16) __half v[kKvPageCells][kPitch];
+  alignas(16) __half k[2][kKvPageCells][kPitch];
+  alignas(16) __half v[2][kKvPageCells][kPitch];
   int sequence[kPrefillRows];
   int low[kPrefillRows];
   int high[kPrefillRows];
@@ -84,25 +89,33 @@ template <int kDim>
 __device__ __forceinline__ void LoadQueries(const AttentionArgs& args, int64_t row0, int head,
                                             PrefillShared<kDim>* shared,
                                             PrefillState<kDim>* state) {
-  for (int i = threadIdx.x; i < kPrefillRows * kDim; i += kPrefillThreads) {
-    const int row = i / kDim;
-    const int d = i % kDim;
-    const float q =
-        row0 + row < args.rows ? args.q[((row0 + row) * args.n_heads + head) * kDim + d] : 0.0f;
-    shared->k[row][d] = ClampedHalf(q);
+  constexpr int kChunks = kDim / 4;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kPrefillRows * kChunks; i += kPrefillThreads) {
+    const int row = i / kChunks;
+    const int d = i % kChunks * 4;
+    float4 q = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (row0 + row < args.rows) {
+      q = *reinterpret_cast<const float4*>(args.q + ((row0 + row) * args.n_heads + head) * kDim +
+                                           d);
+    }
+    auto* to = reinterpret_cast<__half2*>(&shared->k[0][row][d]);
+    to[0] = __halves2half2(ClampedHalf(q.x), ClampedHalf(q.y));
+    to[1] = __halves2half2(ClampedHalf(q.z), ClampedHalf(q.w));
   }
   __syncthreads();
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
 #pragma unroll
   for (int i = 0; i < kDim / 16; ++i) {
-    LdMatrix4(&shared->k[16 * warp + lane % 16][16 * i + lane / 16 * 8], state->q[i]);
+    LdMatrix4(&shared->k[0][16 * warp + lane % 16][16 * i + lane / 16 * 8], state->q[i]);
   }
+  __syncthreads();
 }
 
 // scores = q k^T for the warp's rows and a page.
 template <int kDim>
-__device__ __forceinline__ void PrefillScores(const PrefillShared<kDim>& shared,
+__device__ __forceinline__ void PrefillScores(const __half (*k)[kDim + 8],
                                               const PrefillState<kDim>& state, float (*scores)[4]) {
   const int lane = threadIdx.x % kWarp;
 #pragma unroll
@@ -110,17 +123,25 @@ __device__ __forceinline__ void PrefillScores(const PrefillShared<kDim>& shared,
 #pragma unroll
     for (int j = 0; j < kKvPageCells / 8; j += 2) {
       uint32_t b[4];
-      LdMatrix4(&shared.k[8 * j + lane / 16 * 8 + lane % 8][16 * i + lane / 8 % 2 * 8], b);
+      LdMatrix4(&k[8 * j + lane / 16 * 8 + lane % 8][16 * i + lane / 8 % 2 * 8], b);
       MmaM16N8K16(state.q[i], b, scores[j]);
       MmaM16N8K16(state.q[i], b + 2, scores[j + 1]);
     }
   }
 }
 
-// Scales and masks the scores of row `half` of the thread's two, and turns them into weights.
+// What a score counts for, in units of log2.
+__device__ __forceinline__ float PrefillScore(const AttentionArgs& args, float score) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  if (args.softcap <= 0.0f) return score * (args.scale * kLog2E);
+  return args.softcap * kLog2E * tanhf(score * args.scale / args.softcap);
+}
+
+// Scales and masks the scores of row `half` of the thread's two, and turns them into weights. With
+// `whole` the row sees all cells of the page.
 template <int kDim>
-__device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int half, int low,
-                                               int high, PrefillState<kDim>* state,
+__device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int half, bool whole,
+                                               int low, int high, PrefillState<kDim>* state,
                                                float (*scores)[4]) {
   const int lane = threadIdx.x % kWarp;
   float largest = state->highest[half];
@@ -128,24 +149,27 @@ __device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int ha
   for (int j = 0; j < kKvPageCells / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      const int cell = 8 * j + lane % 4 * 2 + e;
-      float score = scores[j][2 * half + e] * args.scale;
-      if (args.softcap > 0.0f) score = args.softcap * tanhf(score / args.softcap);
-      scores[j][2 * half + e] = cell >= low && cell < high ? score : -INFINITY;
-      largest = fmaxf(largest, scores[j][2 * half + e]);
+      float& score = scores[j][2 * half + e];
+      score = PrefillScore(args, score);
+      if (!whole) {
+        const int cell = 8 * j + lane % 4 * 2 + e;
+        if (cell < low || cell >= high) score = -INFINITY;
+      }
+      largest = fmaxf(largest, score);
     }
   }
   largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
   largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-  const float factor =
-      state->highest[half] == -INFINITY ? 0.0f : expf(state->highest[half] - largest);
+  // A row that has seen nothing yet: its weights and its factor become 0.
+  const float base = largest == -INFINITY ? 0.0f : largest;
+  const float factor = exp2f(state->highest[half] - base);
   float sum = 0.0f;
 #pragma unroll
   for (int j = 0; j < kKvPageCells / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       float& score = scores[j][2 * half + e];
-      score = score == -INFINITY ? 0.0f : expf(score - largest);
+      score = exp2f(score - base);
       sum += score;
     }
   }
@@ -167,7 +191,7 @@ __device__ __forceinline__ uint32_t HalfPair(float a, float b) {
 
 // out += weights v.
 template <int kDim>
-__device__ __forceinline__ void PrefillValues(const PrefillShared<kDim>& shared,
+__device__ __forceinline__ void PrefillValues(const __half (*v)[kDim + 8],
                                               const float (*weights)[4],
                                               PrefillState<kDim>* state) {
   const int lane = threadIdx.x % kWarp;
@@ -180,11 +204,42 @@ __device__ __forceinline__ void PrefillValues(const PrefillShared<kDim>& shared,
 #pragma unroll
     for (int d = 0; d < kDim / 8; d += 2) {
       uint32_t b[4];
-      LdMatrix4Transposed(&shared.v[16 * c + lane % 16][8 * d + lane / 16 * 8], b);
+      LdMatrix4Transposed(&v[16 * c + lane % 16][8 * d + lane / 16 * 8], b);
       MmaM16N8K16(a, b, state->out[d]);
       MmaM16N8K16(a, b + 2, state->out[d + 1]);
     }
   }
+}
+
+// The cells that rows [begin, end) of the tile see, together; the same in every thread.
+template <int kDim>
+__device__ __forceinline__ int2 PrefillRange(const PrefillShared<kDim>& shared, int begin,
+                                             int end) {
+  int low = INT_MAX;
+  int high = 0;
+  for (int r = begin + static_cast<int>(threadIdx.x) % kWarp; r < end; r += kWarp) {
+    low = min(low, shared.low[r]);
+    high = max(high, shared.high[r]);
+  }
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    low = min(low, __shfl_xor_sync(0xffffffffu, low, offset));
+    high = max(high, __shfl_xor_sync(0xffffffffu, high, offset));
+  }
+  return make_int2(low, high);
+}
+
+// The end of the rows that have the sequence of row `begin`; the same in every thread.
+template <int kDim>
+__device__ __forceinline__ int SequenceEnd(const PrefillShared<kDim>& shared, int begin) {
+  const int sequence = shared.sequence[begin];
+  for (int first = begin; first < kPrefillRows; first += kWarp) {
+    const int r = first + static_cast<int>(threadIdx.x) % kWarp;
+    const bool other = r >= kPrefillRows || shared.sequence[r] != sequence;
+    const unsigned others = __ballot_sync(0xffffffffu, other);
+    if (others != 0) return min(first + __ffs(static_cast<int>(others)) - 1, kPrefillRows);
+  }
+  return kPrefillRows;
 }
 
 // Rows [begin, end) of the tile, which share a sequence, over its pages; the rows beside them see
@@ -193,46 +248,65 @@ template <int kDim, KvFormat k_format, KvFormat v_format>
 __device__ __forceinline__ void WalkSequence(const AttentionArgs& args, int kv_head, int begin,
                                              int end, PrefillShared<kDim>* shared,
                                              PrefillState<kDim>* state) {
-  int low = shared->low[begin];
-  int high = 0;
-  for (int r = begin; r < end; ++r) {
-    low = min(low, shared->low[r]);
-    high = max(high, shared->high[r]);
-  }
+  const int2 range = PrefillRange<kDim>(*shared, begin, end);
   const int row = threadIdx.x / kWarp * 16 + threadIdx.x % kWarp / 4;
   const int32_t* pages = args.page_table + shared->sequence[begin] * args.page_table_columns;
-  for (int p = low / kKvPageCells; p * kKvPageCells < high; ++p) {
-    const int start = p * kKvPageCells;
-    const int last = min(kKvPageCells, high - start);
+  const int first = range.x / kKvPageCells;
+  const int last = (range.y + kKvPageCells - 1) / kKvPageCells;
+  const auto load = [&](int p) {
     const int64_t page = pages[p];
-    __syncthreads();
+    const int cells = min(kKvPageCells, range.y - p * kKvPageCells);
     LoadPage<kDim, k_format>(
-        args.k.pages + page * args.k.page_bytes + kv_head * KvSlabBytes(k_format, kDim), last,
-        shared->k);
+        args.k.pages + page * args.k.page_bytes + kv_head * KvSlabBytes(k_format, kDim), cells,
+        shared->k[p % 2]);
     LoadPage<kDim, v_format>(
-        args.v.pages + page * args.v.page_bytes + kv_head * KvSlabBytes(v_format, kDim), last,
-        shared->v);
+        args.v.pages + page * args.v.page_bytes + kv_head * KvSlabBytes(v_format, kDim), cells,
+        shared->v[p % 2]);
     CpAsyncCommit();
+  };
+  int low[2];
+  int high[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int r = row + 8 * half;
+    const bool mine = r >= begin && r < end;
+    low[half] = mine ? shared->low[r] : 0;
+    high[half] = mine ? shared->high[r] : 0;
+  }
+  // What a sequence before this one has loaded may still be read.
+  __syncthreads();
+  if (first < last) load(first);
+  for (int p = first; p < last; ++p) {
     CpAsyncWait<0>();
     __syncthreads();
+    if (p + 1 < last) load(p + 1);
+    const int start = p * kKvPageCells;
+    const int stop = start + kKvPageCells;
+    const bool sees = max(high[0], high[1]) > start;
+    if (!__any_sync(0xffffffffu, sees)) continue;
     float scores[kKvPageCells / 8][4] = {};
-    PrefillScores<kDim>(*shared, *state, scores);
+    PrefillScores<kDim>(shared->k[p % 2], *state, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int r = row + 8 * half;
-      const bool mine = r >= begin && r < end;
-      PrefillSoftmax<kDim>(args, half, mine ? shared->low[r] - start : 0,
-                           mine ? shared->high[r] - start : 0, state, scores);
+      const bool whole = low[half] <= start && high[half] >= stop;
+      if (__all_sync(0xffffffffu, whole)) {
+        PrefillSoftmax<kDim>(args, half, true, 0, 0, state, scores);
+      } else {
+        PrefillSoftmax<kDim>(args, half, false, low[half] - start, high[half] - start, state,
+                             scores);
+      }
     }
-    PrefillValues<kDim>(*shared, scores, state);
+    PrefillValues<kDim>(shared->v[p % 2], scores, state);
   }
 }
 
 template <int kDim, KvFormat k_format, KvFormat v_format>
 __global__ void __launch_bounds__(kPrefillThreads) AttentionPrefillKernel(AttentionArgs args) {
-  __shared__ PrefillShared<kDim> shared;
+  extern __shared__ __align__(128) uint8_t shared_bytes[];
+  auto& shared = *reinterpret_cast<PrefillShared<kDim>*>(shared_bytes);
   PrefillState<kDim> state;
-  const int64_t row0 = static_cast<int64_t>(blockIdx.x) * kPrefillRows;
+  // The last rows see the most, so they begin first.
+  const int64_t row0 = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kPrefillRows;
   const int head = static_cast<int>(blockIdx.y);
   const int kv_head = head / (args.n_heads / args.n_kv_heads);
   if (threadIdx.x < kPrefillRows) {
@@ -251,10 +325,8 @@ __global__ void __launch_bounds__(kPrefillThreads) AttentionPrefillKernel(Attent
   }
   LoadQueries<kDim>(args, row0, head, &shared, &state);
   for (int begin = 0; begin < kPrefillRows;) {
-    const int sequence = shared.sequence[begin];
-    int end = begin + 1;
-    while (end < kPrefillRows && shared.sequence[end] == sequence) ++end;
-    if (sequence >= 0) {
+    const int end = SequenceEnd<kDim>(shared, begin);
+    if (shared.sequence[begin] >= 0) {
       WalkSequence<kDim, k_format, v_format>(args, kv_head, begin, end, &shared, &state);
     }
     begin = end;
@@ -266,14 +338,14 @@ __global__ void __launch_bounds__(kPrefillThreads) AttentionPrefillKernel(Attent
     if (row >= args.rows) continue;
     float* out = args.out + (row * args.n_heads + head) * kDim;
     const bool empty = shared.high[row - row0] <= shared.low[row - row0];
-    const SinkScale sink = AddSink(args.sinks, head, state.highest[half], state.total[half]);
+    constexpr float kLn2 = 0.6931471805599453f;
+    const SinkScale sink = AddSink(args.sinks, head, state.highest[half] * kLn2, state.total[half]);
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d) {
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        out[8 * d + lane % 4 * 2 + e] =
-            empty ? 0.0f : state.out[d][2 * half + e] * sink.keep / sink.total;
-      }
+      const float* sums = &state.out[d][2 * half];
+      *reinterpret_cast<float2*>(out + 8 * d + lane % 4 * 2) =
+          empty ? make_float2(0.0f, 0.0f)
+                : make_float2(sums[0] * sink.keep / sink.total, sums[1] * sink.keep / sink.total);
     }
   }
 }

@@ -26,6 +26,15 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
+// Lets a kernel's blocks ask for more than the 48 KB of shared memory that every block may have.
+template <typename Kernel>
+KernelStatus AllowSharedBytes(Kernel* kernel, int bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ==
+                 cudaSuccess
+             ? KernelStatus::kOk
+             : KernelStatus::kDeviceError;
+}
+
 // Enqueues the kernel; kDeviceError when the launch was refused, with the reason in
 // cudaGetLastError.
 template <typename... Parameters, typename... Arguments>

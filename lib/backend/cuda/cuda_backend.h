@@ -18,6 +18,7 @@
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kv_layout.h"
 #include "kernels/cuda/experts/experts.h"
+#include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/vector/vector.h"
 
@@ -101,6 +102,13 @@ class CudaBackend final : public Backend {
     const float* bias = nullptr;
     float* out = nullptr;
   };
+  // The kernels for more rows than MMVQ takes.
+  enum class ManyRows { kInteger, kHalves, kDecoding, kFloat };
+  // The most rows of halves that go to kFloat, of those that go to kInteger, and of those that go
+  // to kDecoding where there is kHalves.
+  static constexpr int64_t kFloatRows = 31;
+  static constexpr int64_t kIntegerRows = kernels::cuda::kMmqMaxRows;
+  static constexpr int64_t kDecodingRows = 255;
   struct ReportKey {
     OpKind op;
     int64_t shape;
@@ -150,12 +158,29 @@ class CudaBackend final : public Backend {
   Status RunProducts(const NodeCall& call, absl::Span<const Product> products, bool residual,
                      kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
-  Status RunTensor(const NodeCall& call, const Product& product, const void* halves, int64_t m);
   bool UsesMmvq(ElementType type) const;
-  bool UsesTensorCores(ElementType type) const;
+  bool FusesGate(absl::Span<const Product> products, int64_t m) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
+  uint64_t ProductScratch(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
-  void ReportMatMul(const NodeCall& call, const WeightInfo& info, int64_t m, bool residual);
+  void ReportMatMul(const NodeCall& call, const WeightInfo& info, bool residual);
+
+  // cuda_many_rows.cc
+  bool UsesWgmma() const;
+  ManyRows ManyRowsKernel(const WeightInfo& info, int64_t m) const;
+  uint64_t ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const;
+  bool TakesTogether(absl::Span<const Product> products, int64_t m, bool gated) const;
+  Status RunManyRows(const NodeCall& call, absl::Span<const Product> products, bool residual,
+                     kernels::cuda::MmvqGate gate);
+  Status RunInteger(const NodeCall& call, absl::Span<const Product> products, bool residual,
+                    kernels::cuda::MmvqGate gate, uint8_t* scratch, int64_t m);
+  Status DecodeColumns(const NodeCall& call, absl::Span<const Product> products, bool gated,
+                       int64_t begin, int64_t end, uint8_t* decoded);
+  Status RunHalves(const NodeCall& call, absl::Span<const Product> products,
+                   kernels::cuda::MmvqGate gate, uint8_t* scratch, int64_t m);
+  Status RunTensor(const NodeCall& call, const Product& product, const void* halves, int64_t m);
+  void ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m, ManyRows kernel,
+                      bool residual);
 
   // cuda_attention.cc
   Status ExecuteKvStore(const NodeCall& call);

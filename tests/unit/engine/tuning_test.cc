@@ -22,8 +22,8 @@ TEST_CASE("Tuning: a string sets levers, and the last one wins", "[engine]") {
 
 TEST_CASE("Tuning: an unknown lever, a bad value and the wrong options are refused by name",
           "[engine]") {
-  for (const char* text : {"mmq=1", "fuse_qkv", "fuse_qkv=2", "fuse_qkv=-1", "fuse_qkv=1x", "isa=4",
-                           "isa=99999999999999999999", "=1"}) {
+  for (const char* text : {"tiles=1", "fuse_qkv", "fuse_qkv=2", "fuse_qkv=-1", "fuse_qkv=1x",
+                           "isa=4", "isa=99999999999999999999", "=1"}) {
     INFO(text);
     Status status = ParseTuning(text, LeverScope::kContext).status();
     CHECK(status.code() == StatusCode::kInvalidArgument);
@@ -53,7 +53,10 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->residual_activations == defaults.residual_activations);
   CHECK(tuning->cuda_graph == defaults.cuda_graph);
   CHECK(tuning->mmvq == defaults.mmvq);
+  CHECK(tuning->mmq == defaults.mmq);
   CHECK(tuning->prefill_gemm == defaults.prefill_gemm);
+  CHECK(tuning->decode_gemm == defaults.decode_gemm);
+  CHECK(tuning->wgmma == defaults.wgmma);
   CHECK(tuning->fa_prefill == defaults.fa_prefill);
   CHECK(tuning->cuda_tier == defaults.cuda_tier);
   CHECK(tuning->device_sampling == defaults.device_sampling);
@@ -77,6 +80,12 @@ void WalkLevers(int32_t device, LeverDevice without) {
     std::unique_ptr<Session> session = MakeSession(context);
     // Long enough that a decode row has several stripes to attend to.
     for (int i = 0; i < 100; ++i) Decode(session.get(), prompt);
+    // Enough rows for every kernel that CUDA has for many.
+    if (without == LeverDevice::kCpu) {
+      std::vector<int32_t> wide;
+      while (wide.size() < 300) wide.push_back(prompt[wide.size() % prompt.size()]);
+      Decode(session.get(), wide);
+    }
     std::vector<float> logits = Decode(session.get(), {prompt.data(), 1});
     *report = context->kernel_report();
     return logits;
@@ -103,7 +112,7 @@ void WalkLevers(int32_t device, LeverDevice without) {
     if (lever.result == LeverResult::kBitEqual) {
       CHECK(largest == 0.0f);
     } else {
-      CHECK(largest < 0.1f);  // 8-bit activations against float ones
+      CHECK(largest < 0.15f);  // 8-bit activations against float ones
     }
     // The heads of the tiny model are too small for tiles on tensor cores.
     const bool data_only =

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Matrix products of more rows than MMVQ takes. The ladder: up to 64 rows and a type that has it to
+// the integer tensor cores (MMQ); from 256 rows on, the matrix is decoded to halves in scratch and
+// multiplied from there (F16 lies ready, and goes that way earlier); between, quantised types are
+// decoded on the way; what is left goes to tiles in f32.
+#include <algorithm>
+
+#include "backend/cuda/cuda_backend.h"
+#include "base/str_cat.h"
+#include "kernels/cuda/half_gemm/half_gemm.h"
+#include "kernels/cuda/hopper_gemm/hopper_gemm.h"
+#include "kernels/cuda/mmq/mmq.h"
+#include "kernels/cuda/tensor_gemm/tensor_gemm.h"
+
+namespace minfer {
+namespace {
+
+using kernels::cuda::HalfGemmGate;
+using kernels::cuda::MmvqGate;
+
+// Scratch for decoded weights: gate and up of a 7B fit whole, so that few tiles are left over.
+constexpr int64_t kDecodedBytes = int64_t{288} << 20;
+// A part of a matrix that does not fit is a multiple of this many rows.
+constexpr int64_t kPartRows = 256;
+
+uint64_t Align256(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+bool IsHalf(ElementType type) { return type == ElementType::kF16 || type == ElementType::kBF16; }
+
+// Rows of weights, halves each, that scratch holds at once.
+int64_t DecodedRows(int64_t k, int64_t columns) {
+  const int64_t fitting = std::max(kPartRows, kDecodedBytes / (2 * k) / kPartRows * kPartRows);
+  return std::min(columns, fitting);
+}
+
+struct HalfScratch {
+  uint64_t decoded = 0;  // where each begins; the activations stand at 0
+  uint64_t partials = 0;
+  uint64_t partial_bytes = 0;
+  uint64_t end = 0;
+};
+
+// columns: of the product, each matrix' rounded up to eight.
+HalfScratch LayOut(int64_t m, int64_t k, int64_t columns) {
+  HalfScratch at;
+  at.decoded = Align256(static_cast<uint64_t>(2 * m * k));
+  at.partials = at.decoded + Align256(static_cast<uint64_t>(2 * k * DecodedRows(k, columns)));
+  at.partial_bytes = kernels::cuda::HalfGemmPartialBytes(m, columns);
+  at.end = at.partials + Align256(at.partial_bytes);
+  return at;
+}
+
+}  // namespace
+
+CudaBackend::ManyRows CudaBackend::ManyRowsKernel(const WeightInfo& info, int64_t m) const {
+  if (options_.reference) return ManyRows::kFloat;
+  if (options_.mmq && tier().integer_matrix && m <= kIntegerRows &&
+      kernels::cuda::HasMmq(info.type, info.ne0)) {
+    return ManyRows::kInteger;
+  }
+  if (!options_.prefill_gemm || !tier().async_copy) return ManyRows::kFloat;
+  if (options_.decode_gemm && m > (IsHalf(info.type) ? kFloatRows : kDecodingRows) &&
+      info.ne0 % 8 == 0 && kernels::cuda::HasHalfDecoder(info.type)) {
+    return ManyRows::kHalves;
+  }
+  return kernels::cuda::HasTensorGemm(info.type) ? ManyRows::kDecoding : ManyRows::kFloat;
+}
+
+bool CudaBackend::UsesWgmma() const {
+  return options_.wgmma && tier().hopper && kernels::cuda::HasHopperGemm();
+}
+
+// Of all ways that as many rows or fewer can go, so that the scratch of the largest graph covers
+// every other.
+uint64_t CudaBackend::ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const {
+  const int64_t m = graph.value(node.inputs[0]).shape.rows;
+  const int64_t k = graph.value(node.inputs[0]).shape.cols;
+  if (m <= kernels::cuda::kMmvqMaxRows) return 0;
+  const int64_t copies = node.op == OpKind::kGatedMatMul ? 2 : 1;
+  const int64_t few = std::min<int64_t>(m, kIntegerRows);
+  int64_t columns = 0;
+  uint64_t integer =
+      Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(few, k, residual)));
+  for (const ValueId output : node.outputs) {
+    const int64_t n = graph.value(output).shape.cols;
+    columns += copies * RoundUp(n, 8);
+    integer += static_cast<uint64_t>(copies) * kernels::cuda::MmqPartialBytes(few, n, k);
+  }
+  const uint64_t halves = Align256(static_cast<uint64_t>(2 * m * k));
+  const bool decodes = !options_.reference && options_.prefill_gemm && m > kFloatRows;
+  return std::max(Align256(integer), decodes ? LayOut(m, k, columns).end : halves);
+}
+
+void CudaBackend::ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m,
+                                 ManyRows kernel, bool residual) {
+  constexpr const char* kNames[] = {"mmq int8 mma", "halves in scratch, mma",
+                                    "f16 tensor cores, decoded on the way",
+                                    "f32 tiles, decoded on the way"};
+  const char* type = FindElementTraits(info.type)->name;
+  const bool few = m <= kIntegerRows;
+  KernelReport row;
+  row.detail = StrCat(type, " k=", info.ne0,
+                      few                  ? ", 9 to 64 rows"
+                      : m <= kDecodingRows ? ", 65 to 255 rows"
+                                           : ", 256 rows and more");
+  row.kernel =
+      kernel == ManyRows::kHalves && UsesWgmma()
+          ? "halves in scratch, wgmma"
+          : StrCat(kNames[static_cast<size_t>(kernel)],
+                   kernel == ManyRows::kInteger && residual ? ", residual activations" : "");
+  row.reason = options_.reference              ? "tuning reference=1"
+               : kernel == ManyRows::kInteger  ? "rows that fit a tile"
+               : !tier().async_copy            ? StrCat("tier ", tier().name)
+               : !options_.prefill_gemm        ? "tuning prefill_gemm=0"
+               : few && !options_.mmq          ? "tuning mmq=0"
+               : few && !tier().integer_matrix ? StrCat("tier ", tier().name)
+               : kernel == ManyRows::kFloat    ? StrCat("no tensor product for ", type)
+               : few                           ? StrCat("no integer tensor product for ", type)
+               : kernel == ManyRows::kHalves   ? "many rows"
+               : m > kDecodingRows             ? "tuning decode_gemm=0"
+                                               : "too few rows to decode first";
+  const int32_t range = few ? 1 : m <= kDecodingRows ? 2 : 3;
+  const int32_t variant = static_cast<int32_t>(info.type) * 32 + range * 8 +
+                          static_cast<int32_t>(kernel) * 2 + (residual ? 1 : 0);
+  CountReport(call, info.ne0, variant, std::move(row));
+}
+
+// Whether the products of a node go to one kernel of those that take several and a gate.
+bool CudaBackend::TakesTogether(absl::Span<const Product> products, int64_t m, bool gated) const {
+  const ManyRows kernel = ManyRowsKernel(*products[0].info, m);
+  if (kernel != ManyRows::kInteger && kernel != ManyRows::kHalves) return false;
+  for (const Product& product : products) {
+    if (ManyRowsKernel(*product.info, m) != kernel) return false;
+    // MMQ takes one type at a time; halves of different types lie side by side.
+    if (kernel == ManyRows::kInteger && product.info->type != products[0].info->type) return false;
+    // F16 is not copied.
+    if (kernel == ManyRows::kHalves && product.info->type == ElementType::kF16) return false;
+    if (gated && product.info->ne1 != products[0].info->ne1) return false;
+  }
+  return true;
+}
+
+Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> products,
+                               bool residual, MmvqGate gate, uint8_t* scratch, int64_t m) {
+  kernels::cuda::MmvqArgs args;
+  args.type = products[0].info->type;
+  args.k = products[0].info->ne0;
+  args.activations = scratch;
+  args.m = m;
+  args.residual = residual;
+  args.gate = gate;
+  const uint64_t tiles =
+      Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(m, args.k, residual)));
+  kernels::cuda::MmqScratch partials;
+  for (const Product& product : products) {
+    const int64_t n = product.info->ne1;
+    args.parts[args.n_parts++] = {product.weights, n, product.bias, product.out, n};
+    partials.partial_bytes += kernels::cuda::MmqPartialBytes(m, n, args.k);
+  }
+  if (tiles + partials.partial_bytes > scratch_bytes_) {
+    return NodeError(call, "scratch is too small");
+  }
+  partials.partials = scratch + tiles;
+  partials.shared_opt_in_bytes = tier().shared_opt_in_bytes;
+  return FromKernel(call, kernels::cuda::Mmq(args, partials, stream_->get()));
+}
+
+// The columns [begin, end) of the product, counted as they lie side by side, through scratch.
+Status CudaBackend::DecodeColumns(const NodeCall& call, absl::Span<const Product> products,
+                                  bool gated, int64_t begin, int64_t end, uint8_t* decoded) {
+  const int64_t k = products[0].info->ne0;
+  int64_t first = 0;  // of this matrix
+  for (size_t i = 0; i < products.size(); ++i) {
+    const WeightInfo& info = *products[i].info;
+    // Interleaved, column c stands for row c / 2 of both.
+    const int64_t from = gated ? begin / 2 : std::max<int64_t>(0, begin - first);
+    const int64_t to = std::min(info.ne1, gated ? end / 2 : end - first);
+    if (from < to) {
+      kernels::cuda::DecodeRowsArgs args;
+      args.type = info.type;
+      args.weights = products[i].weights;
+      args.k = k;
+      args.first = from;
+      args.count = to - from;
+      args.out = decoded + (gated ? 0 : (first + from - begin) * 2 * k);
+      args.interleaved = gated;
+      args.group_offset = static_cast<int>(8 * i);
+      MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::DecodeRowsToHalf(args, stream_->get())));
+    }
+    first += RoundUp(info.ne1, 8);
+  }
+  return OkStatus();
+}
+
+// Up to three matrices side by side, or gate and up interleaved; in parts where scratch is too
+// small for all. F16 alone is read where it lies.
+Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> products,
+                              MmvqGate gate, uint8_t* scratch, int64_t m) {
+  const WeightInfo& info = *products[0].info;
+  const bool gated = gate != MmvqGate::kNone;
+  int64_t columns = 0;
+  for (const Product& product : products) columns += RoundUp(product.info->ne1, 8);
+  const HalfScratch at = LayOut(m, info.ne0, columns);
+  if (at.end > scratch_bytes_) return NodeError(call, "scratch is too small");
+  const bool in_place = info.type == ElementType::kF16;
+  const int64_t step = in_place ? columns : DecodedRows(info.ne0, columns);
+  kernels::cuda::HalfGemmArgs args;
+  args.x = scratch;
+  args.m = m;
+  args.k = info.ne0;
+  args.w = in_place ? products[0].weights : scratch + at.decoded;
+  args.w_stride = in_place ? RoundUp(info.ne0, 8) : info.ne0;
+  args.gate = gate == MmvqGate::kSilu   ? HalfGemmGate::kSilu
+              : gate == MmvqGate::kGelu ? HalfGemmGate::kGelu
+                                        : HalfGemmGate::kNone;
+  args.partials = scratch + at.partials;
+  args.partial_bytes = at.partial_bytes;
+  args.multiprocessors = runtime_->processors();
+  args.shared_opt_in_bytes = tier().shared_opt_in_bytes;
+  for (int64_t begin = 0; begin < columns; begin += step) {
+    const int64_t end = std::min(columns, begin + step);
+    if (!in_place) {
+      MF_RETURN_IF_ERROR(DecodeColumns(call, products, gated, begin, end, scratch + at.decoded));
+    }
+    args.columns = in_place ? info.ne1 : end - begin;
+    args.n_parts = 0;
+    int64_t first = gated ? -begin / 2 : -begin;
+    for (const Product& product : gated ? products.subspan(1) : products) {
+      args.parts[args.n_parts++] = {first, product.info->ne1, product.bias, product.out,
+                                    product.info->ne1};
+      first += RoundUp(product.info->ne1, 8);
+    }
+    MF_RETURN_IF_ERROR(FromKernel(call, UsesWgmma()
+                                            ? kernels::cuda::HopperGemm(args, stream_->get())
+                                            : kernels::cuda::HalfGemm(args, stream_->get())));
+  }
+  return OkStatus();
+}
+
+Status CudaBackend::RunTensor(const NodeCall& call, const Product& product, const void* halves,
+                              int64_t m) {
+  kernels::cuda::TensorGemmArgs args;
+  args.type = product.info->type;
+  args.weights = product.weights;
+  args.n = product.info->ne1;
+  args.k = product.info->ne0;
+  args.x = halves;
+  args.m = m;
+  args.bias = product.bias;
+  args.out = product.out;
+  args.out_stride = product.info->ne1;
+  return FromKernel(call, kernels::cuda::TensorGemm(args, stream_->get()));
+}
+
+// The activations are quantised, or rounded to halves, once for neighbours that take them alike.
+Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> products,
+                                bool residual, MmvqGate gate) {
+  const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
+  const int64_t m = shape.rows;
+  MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
+  MF_ASSIGN_OR_RETURN(uint8_t * scratch, pool_->Resolve({scratch_, 0, scratch_bytes_}));
+  const bool together = TakesTogether(products, m, gate != MmvqGate::kNone);
+  const size_t step = together ? products.size() : 1;
+  ManyRows prepared = ManyRows::kFloat;
+  for (size_t i = 0; i < products.size(); i += step) {
+    const absl::Span<const Product> group = products.subspan(i, step);
+    const ManyRows kernel = ManyRowsKernel(*group[0].info, m);
+    for (const Product& product : group) {
+      ReportManyRows(call, *product.info, m, kernel, residual);
+    }
+    if (kernel == ManyRows::kFloat) {
+      MF_RETURN_IF_ERROR(RunFloat(call, group[0], x, m));
+      continue;
+    }
+    const bool integer = kernel == ManyRows::kInteger;
+    if (prepared == ManyRows::kFloat || (prepared == ManyRows::kInteger) != integer) {
+      MF_RETURN_IF_ERROR(FromKernel(
+          call, integer ? kernels::cuda::QuantizeTiles(x, m, shape.cols, residual, scratch,
+                                                       stream_->get())
+                        : kernels::cuda::RowsToHalf(x, m, shape.cols, scratch, stream_->get())));
+      prepared = kernel;
+    }
+    Status status = integer ? RunInteger(call, group, residual, gate, scratch, m)
+                    : kernel == ManyRows::kHalves ? RunHalves(call, group, gate, scratch, m)
+                                                  : RunTensor(call, group[0], scratch, m);
+    MF_RETURN_IF_ERROR(status);
+  }
+  return OkStatus();
+}
+
+}  // namespace minfer
