@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reads the input as a GGUF container. What is accepted must lie inside the file, and all of it can
-// be read.
+// be read. Then as a model: its keys, tensors and vocabulary, without a weight.
+#include <utility>
 #include <vector>
 
+#include "engine/model.h"
 #include "gguf/gguf_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -24,6 +26,23 @@ void CheckTensor(const minfer::GgufFile& file, const minfer::TensorInfo& tensor,
   FUZZ_REQUIRE(!file.ReadTensor(tensor, tensor.bytes, absl::MakeSpan(&byte, 1)).ok());
 }
 
+// Whatever the header says, it is a model that encodes text or a refusal with a name and a place.
+void CheckModel(minfer::ByteSourcePtr source) {
+  minfer::StatusOr<minfer::ModelFiles> files = minfer::ModelFiles::FromSources({std::move(source)});
+  if (!files.ok()) return;
+  minfer::StatusOr<minfer::ModelHeader> header =
+      minfer::ReadModelHeader(*std::move(files), minfer::ModelOptions());
+  if (!header.ok()) {
+    const minfer::Status status = header.status();
+    FUZZ_REQUIRE(status.code() != minfer::StatusCode::kInternal);
+    FUZZ_REQUIRE(!status.name().empty() && status.file_offset() != 0);
+    return;
+  }
+  std::vector<int32_t> ids;
+  if (!header->tokenizer->Encode("a b<s>", minfer::EncodeOptions(), &ids).ok()) return;
+  for (const int32_t id : ids) FUZZ_REQUIRE(header->tokenizer->Contains(id));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -37,5 +56,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   FUZZ_REQUIRE(file->header_bytes() <= size);
   for (const minfer::TensorInfo& tensor : file->tensors()) CheckTensor(*file, tensor, size);
+  CheckModel(minfer::MakeMemorySource(bytes));
   return 0;
 }
