@@ -16,9 +16,11 @@ struct MatMulTraits {
   // Eight lanes; with 16 registers, four 16-bit sums and four totals beside the codes.
   static constexpr int kRows = 8;
   static constexpr int kColumns = 4;
-  // A vector of sixteen is two registers: 2 x 2 x 2 sums leave room for the loads.
-  static constexpr int kFloatRows = 2;
-  static constexpr int kFloatColumns = 2;
+  // 4 x 3 sums of half vectors, three halves of activations and one of weights: all 16 registers,
+  // and seven loads for twelve multiply-adds.
+  static constexpr int kFloatRows = 4;
+  static constexpr int kFloatColumns = 3;
+  static constexpr bool kFloatHalves = true;
 
   using I32 = __m256i;
   using F32 = __m256;
@@ -94,6 +96,14 @@ struct MatMulTraits {
   }
 
   static constexpr bool kExactDot = false;
+  static constexpr bool kSignedBytes = true;
+  static I32 AbsBytes(I32 a) { return _mm256_abs_epi8(a); }
+  // a, zero or -a, as the bytes of `signs` are.
+  static I32 CopySigns(I32 a, I32 signs) { return _mm256_sign_epi8(a, signs); }
+  // sum + the products of magnitudes up to 128 with signed bytes up to 127: two fit 16 bits.
+  static I32 SignedDot(I32 sum, I32 magnitudes, I32 quants) {
+    return DotEnd(_mm256_maddubs_epi16(magnitudes, quants), sum);
+  }
   using Dot = __m256i;  // sixteen 16-bit sums
   static Dot DotBegin(I32 /*correction*/) { return _mm256_setzero_si256(); }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {
@@ -149,6 +159,14 @@ struct MatMulTraits {
   static __m256 WidenBFloat16(__m128i values) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(values), 16));
   }
+  using Half = __m256;
+  static Half LoadHalfFloats(const uint8_t* p) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+  }
+  static Half LoadHalfHalves(const uint8_t* p) { return _mm256_cvtph_ps(Load16Bytes(p)); }
+  static Half LoadHalfBFloat16(const uint8_t* p) { return WidenBFloat16(Load16Bytes(p)); }
+  static Half FmaHalf(Half a, Half b, Half c) { return _mm256_fmadd_ps(a, b, c); }
+  static Floats Join(Half low, Half high) { return {low, high}; }
   static Floats FmaFloats(Floats a, Floats b, Floats c) {
     return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
   }

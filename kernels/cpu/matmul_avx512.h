@@ -20,6 +20,7 @@ struct MatMulAvx512 {
   static constexpr int kColumns = 8;
   static constexpr int kFloatRows = 4;
   static constexpr int kFloatColumns = 4;
+  static constexpr bool kFloatHalves = false;
 
   using I32 = __m512i;
   using F32 = __m512;
@@ -97,6 +98,7 @@ struct MatMulAvx512 {
   }
 
   static constexpr bool kExactDot = false;
+  static constexpr bool kSignedBytes = false;
   using Dot = __m512i;  // thirty-two 16-bit sums
   static Dot DotBegin(I32 /*correction*/) { return _mm512_setzero_si512(); }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {

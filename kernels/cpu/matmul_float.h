@@ -17,12 +17,16 @@
 
 namespace minfer::kernels {
 
-// Loaders of sixteen weights, for each stored type.
+// Loaders of sixteen weights or eight, for each stored type.
 struct LoadF32 {
   static constexpr size_t kBytes = 4;
   template <class V>
   static inline typename V::Floats Load(const uint8_t* p) {
     return V::LoadFloats(p);
+  }
+  template <class V>
+  static inline typename V::Half LoadHalf(const uint8_t* p) {
+    return V::LoadHalfFloats(p);
   }
 };
 struct LoadF16 {
@@ -31,12 +35,20 @@ struct LoadF16 {
   static inline typename V::Floats Load(const uint8_t* p) {
     return V::LoadHalves(p);
   }
+  template <class V>
+  static inline typename V::Half LoadHalf(const uint8_t* p) {
+    return V::LoadHalfHalves(p);
+  }
 };
 struct LoadBF16 {
   static constexpr size_t kBytes = 2;
   template <class V>
   static inline typename V::Floats Load(const uint8_t* p) {
     return V::LoadBFloat16(p);
+  }
+  template <class V>
+  static inline typename V::Half LoadHalf(const uint8_t* p) {
+    return V::LoadHalfBFloat16(p);
   }
 };
 
@@ -82,6 +94,53 @@ template <class V, class Loader, int Rows, int N>
   for (int j = 0; j < Rows * N; ++j) sums[j] = local[j];
 }
 
+// The same for one half of each sixteen: values first to first + 7 of it.
+template <class V, class Loader, int Rows, int N>
+[[gnu::always_inline]] inline void AddProductsOfHalf(const uint8_t* const* rows, const uint8_t* x,
+                                                     size_t stride, int64_t count, int64_t first,
+                                                     typename V::Half* sums) {
+  typename V::Half local[Rows * N];
+#pragma GCC unroll 32
+  for (int i = 0; i < Rows * N; ++i) local[i] = sums[i];
+  const auto add = [&local](const uint8_t* const* w, const uint8_t* a, size_t a_stride) {
+    typename V::Half values[N];
+#pragma GCC unroll 16
+    for (int n = 0; n < N; ++n) {
+      values[n] = V::LoadHalfFloats(a + static_cast<size_t>(n) * a_stride);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const typename V::Half weights = Loader::template LoadHalf<V>(w[r]);
+#pragma GCC unroll 16
+      for (int n = 0; n < N; ++n) {
+        local[r * N + n] = V::FmaHalf(weights, values[n], local[r * N + n]);
+      }
+    }
+  };
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const uint8_t* at[Rows];
+    for (int r = 0; r < Rows; ++r) at[r] = rows[r] + (i + first) * Loader::kBytes;
+    add(at, x + (i + first) * 4, stride);
+  }
+  if (i + first < count) {
+    const auto rest = static_cast<size_t>(count - i - first < 8 ? count - i - first : 8);
+    uint8_t padded_x[N][32] = {};
+    uint8_t padded[Rows][32] = {};
+    const uint8_t* at[Rows];
+    for (int n = 0; n < N; ++n) {
+      std::memcpy(padded_x[n], x + static_cast<size_t>(n) * stride + (i + first) * 4, rest * 4);
+    }
+    for (int r = 0; r < Rows; ++r) {
+      std::memcpy(padded[r], rows[r] + (i + first) * Loader::kBytes, rest * Loader::kBytes);
+      at[r] = padded[r];
+    }
+    add(at, padded_x[0], sizeof(padded_x[0]));
+  }
+#pragma GCC unroll 32
+  for (int j = 0; j < Rows * N; ++j) sums[j] = local[j];
+}
+
 // Rows weight rows from row0 (all exist) by N activation rows.
 template <class V, class Loader, int Rows, int N>
 void FloatTile(const MatMulArgs& args, int64_t row0, int64_t m0) {
@@ -94,8 +153,16 @@ void FloatTile(const MatMulArgs& args, int64_t row0, int64_t m0) {
                      static_cast<size_t>(m0) * args.activation_row_bytes;
   typename V::Floats sums[Rows * N];
   for (int i = 0; i < Rows * N; ++i) sums[i] = V::ZeroFloats();
-  AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k,
-                                  Rows * args.weight_row_bytes, sums);
+  if constexpr (V::kFloatHalves && N > 1) {
+    typename V::Half low[Rows * N] = {};
+    typename V::Half high[Rows * N] = {};
+    AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 0, low);
+    AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 8, high);
+    for (int i = 0; i < Rows * N; ++i) sums[i] = V::Join(low[i], high[i]);
+  } else {
+    AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k,
+                                    Rows * args.weight_row_bytes, sums);
+  }
   for (int r = 0; r < Rows; ++r) {
     for (int n = 0; n < N; ++n) {
       args.out[(m0 + n) * args.out_stride + row0 + r] = V::Sum(sums[r * N + n]);
@@ -103,13 +170,24 @@ void FloatTile(const MatMulArgs& args, int64_t row0, int64_t m0) {
   }
 }
 
+// The tile of `columns` (1 to N) activation rows.
+template <class V, class Loader, int Rows, int N>
+inline void FloatTileOf(const MatMulArgs& args, int64_t row0, int64_t m0, int64_t columns) {
+  if constexpr (N > 1) {
+    if (columns < N) {
+      FloatTileOf<V, Loader, Rows, N - 1>(args, row0, m0, columns);
+      return;
+    }
+  }
+  FloatTile<V, Loader, Rows, N>(args, row0, m0);
+}
+
 template <class V, class Loader, int Rows>
 void FloatRows(const MatMulArgs& args, int64_t row0) {
-  int64_t m = 0;
-  for (; m + V::kFloatColumns <= args.m; m += V::kFloatColumns) {
-    FloatTile<V, Loader, Rows, V::kFloatColumns>(args, row0, m);
+  for (int64_t m = 0; m < args.m; m += V::kFloatColumns) {
+    const int64_t columns = args.m - m < V::kFloatColumns ? args.m - m : V::kFloatColumns;
+    FloatTileOf<V, Loader, Rows, V::kFloatColumns>(args, row0, m, columns);
   }
-  for (; m < args.m; ++m) FloatTile<V, Loader, Rows, 1>(args, row0, m);
 }
 
 template <class V, class Loader>

@@ -21,6 +21,9 @@ struct MatMulTraits {
   // Float products: the same, for tiles whose vectors lie along a row.
   static constexpr int kFloatRows = 1;
   static constexpr int kFloatColumns = 4;
+  // A vector of sixteen is two registers: tiles of several activation rows take one half of all
+  // vectors, then the other, so that more sums fit. Half, LoadHalf* and Join exist.
+  static constexpr bool kFloatHalves = false;
 
   struct I32 {  // one 32-bit number a weight row
     uint32_t lane[kRows];
@@ -113,6 +116,8 @@ struct MatMulTraits {
   // A sum of products of unsigned codes and signed quants. With kExactDot it is 32 bits wide from
   // the start and a correction can be its first value; else it is 16 bits wide until DotEnd.
   static constexpr bool kExactDot = true;
+  // Without kExactDot: AbsBytes, CopySigns and SignedDot exist, for products of signed bytes.
+  static constexpr bool kSignedBytes = false;
   using Dot = I32;
   static Dot DotBegin(I32 correction) { return correction; }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {

@@ -135,13 +135,29 @@ template <class V, int N, int Largest, int Steps>
   }
 }
 
+// How much AddDotsOfBytes takes off a code before it multiplies: a correction leaves that out.
+template <class V>
+inline constexpr int kByteExcess = V::kSignedBytes ? 128 : 0;
+
 // The same for 32 codes that use whole bytes. These do not fit 16-bit sums, so a unit without VNNI
-// takes their two halves in turn.
+// takes their two halves in turn, or their magnitudes, 128 taken off, where there is an instruction
+// that turns signs.
 template <class V, int N>
 [[gnu::always_inline]] inline void AddDotsOfBytes(const typename V::I32* codes, const uint8_t* q,
                                                   size_t stride, typename V::I32* totals) {
   if constexpr (V::kExactDot) {
     AddDots<V, N, 255, 8>(codes, q, stride, totals);
+  } else if constexpr (V::kSignedBytes) {
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 8; ++j) {
+      const typename V::I32 values = V::Xor(codes[j], 0x80808080u);
+      const typename V::I32 magnitudes = V::AbsBytes(values);
+#pragma GCC unroll 16
+      for (int n = 0; n < N; ++n) {
+        const typename V::I32 quants = V::Spread(q + static_cast<size_t>(n) * stride + 4 * j);
+        totals[n] = V::SignedDot(totals[n], magnitudes, V::CopySigns(quants, values));
+      }
+    }
   } else {
     typename V::I32 halves[8];
 #pragma GCC unroll 8

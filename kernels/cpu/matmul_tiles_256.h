@@ -360,7 +360,8 @@ struct TileIQ4_XS {
     typename V::I32 totals[N];
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) {  // the codes stand 128 too high
-      totals[n] = V::Sub(V::Zero(), Times<V, 128>(PairSum<V, 4>(pairs, a + n * stride + kSums32)));
+      const typename V::I32 excess = PairSum<V, 4>(pairs, a + n * stride + kSums32);
+      totals[n] = V::Sub(V::Zero(), Times<V, 128 - kByteExcess<V>>(excess));
     }
 #pragma GCC unroll 1
     for (size_t j = 0; j < 8; ++j) {

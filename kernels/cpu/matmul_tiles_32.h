@@ -34,12 +34,14 @@ struct Tile32 {
     Prefetch<V>(rows, offset, ahead);
     Unpacked32<V> w;
     Format::template Unpack<V>(rows, offset, w);
+    constexpr bool kBytes = Format::kLargest > 127;
+    constexpr int kExcess = Format::kExcess - (kBytes ? kByteExcess<V> : 0);
     typename V::I32 totals[N];  // from -kExcess * sum(q)
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) {
-      totals[n] = Times<V, Format::kExcess>(V::Spread(a + n * stride + kNegatedSum));
+      totals[n] = Times<V, kExcess>(V::Spread(a + n * stride + kNegatedSum));
     }
-    if constexpr (Format::kLargest > 127) {
+    if constexpr (kBytes) {
       AddDotsOfBytes<V, N>(w.codes, a + kQuants, stride, totals);
     } else {
       AddDots<V, N, Format::kLargest, 8>(w.codes, a + kQuants, stride, totals);
