@@ -157,6 +157,32 @@ Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collect
   return OkStatus();
 }
 
+Status CollectAttentionMatrices(const Hyperparameters& hp, int32_t layer,
+                                WeightCollector* collector, LayerWeights* w) {
+  const int64_t e = hp.n_embd;
+  const int64_t attended = int64_t{hp.n_heads} * hp.head_dim_v;
+  auto matrix = [&](std::string_view role, int64_t ne0, int64_t ne1) {
+    return collector->Matrix(LayerTensor(layer, role), ne0, ne1);
+  };
+  MF_ASSIGN_OR_RETURN(w->q, matrix("attn_q.weight", e, hp.q_width()));
+  MF_ASSIGN_OR_RETURN(w->k, matrix("attn_k.weight", e, hp.k_width()));
+  MF_ASSIGN_OR_RETURN(w->v, matrix("attn_v.weight", e, hp.v_width()));
+  MF_ASSIGN_OR_RETURN(w->o, matrix("attn_output.weight", attended, e));
+  return OkStatus();
+}
+
+Status CollectGatedFfn(const Hyperparameters& hp, int32_t layer, WeightCollector* collector,
+                       LayerWeights* w) {
+  const int64_t e = hp.n_embd;
+  auto matrix = [&](std::string_view role, int64_t ne0, int64_t ne1) {
+    return collector->Matrix(LayerTensor(layer, role), ne0, ne1);
+  };
+  MF_ASSIGN_OR_RETURN(w->gate, matrix("ffn_gate.weight", e, hp.n_ff));
+  MF_ASSIGN_OR_RETURN(w->up, matrix("ffn_up.weight", e, hp.n_ff));
+  MF_ASSIGN_OR_RETURN(w->down, matrix("ffn_down.weight", hp.n_ff, e));
+  return OkStatus();
+}
+
 Status CollectHeadNorms(const Hyperparameters& hp, WeightCollector* collector,
                         ModelWeights* weights) {
   const int64_t d = hp.head_dim_k;
@@ -176,18 +202,12 @@ Status CollectDecoderWeights(const Hyperparameters& hp, WeightCollector* collect
     LayerWeights w;
     auto name = [i](std::string_view role) { return LayerTensor(i, role); };
     MF_ASSIGN_OR_RETURN(w.attn_norm, collector->Vector(name("attn_norm.weight"), e));
-    MF_ASSIGN_OR_RETURN(w.q, collector->Matrix(name("attn_q.weight"), e, hp.q_width()));
-    MF_ASSIGN_OR_RETURN(w.k, collector->Matrix(name("attn_k.weight"), e, hp.k_width()));
-    MF_ASSIGN_OR_RETURN(w.v, collector->Matrix(name("attn_v.weight"), e, hp.v_width()));
-    MF_ASSIGN_OR_RETURN(
-        w.o, collector->Matrix(name("attn_output.weight"), int64_t{hp.n_heads} * hp.head_dim_v, e));
+    MF_RETURN_IF_ERROR(CollectAttentionMatrices(hp, i, collector, &w));
     MF_ASSIGN_OR_RETURN(w.ffn_norm, collector->Vector(name(ffn_norm), e));
     if (hp.n_experts > 0) {
       MF_RETURN_IF_ERROR(CollectExpertWeights(hp, i, collector, &w));
     } else {
-      MF_ASSIGN_OR_RETURN(w.gate, collector->Matrix(name("ffn_gate.weight"), e, hp.n_ff));
-      MF_ASSIGN_OR_RETURN(w.up, collector->Matrix(name("ffn_up.weight"), e, hp.n_ff));
-      MF_ASSIGN_OR_RETURN(w.down, collector->Matrix(name("ffn_down.weight"), hp.n_ff, e));
+      MF_RETURN_IF_ERROR(CollectGatedFfn(hp, i, collector, &w));
     }
     weights->layers.push_back(w);
   }

@@ -54,6 +54,12 @@ Status CollectEmbeddings(const Hyperparameters& hp, WeightCollector* collector,
 Status CollectOptionalBiases(const Hyperparameters& hp, WeightCollector* collector,
                              ModelWeights* weights);
 
+// The four matrices of a layer's attention, and the three of a gated feed-forward block.
+Status CollectAttentionMatrices(const Hyperparameters& hp, int32_t layer,
+                                WeightCollector* collector, LayerWeights* w);
+Status CollectGatedFfn(const Hyperparameters& hp, int32_t layer, WeightCollector* collector,
+                       LayerWeights* w);
+
 // A norm of each head of queries and of keys, required in every layer.
 Status CollectHeadNorms(const Hyperparameters& hp, WeightCollector* collector,
                         ModelWeights* weights);

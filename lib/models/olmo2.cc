@@ -29,17 +29,11 @@ Status CollectLayer(const Hyperparameters& hp, int32_t layer, WeightCollector* c
                     LayerWeights* w) {
   const int64_t e = hp.n_embd;
   auto name = [layer](std::string_view role) { return LayerTensor(layer, role); };
-  MF_ASSIGN_OR_RETURN(w->q, collector->Matrix(name("attn_q.weight"), e, hp.q_width()));
-  MF_ASSIGN_OR_RETURN(w->k, collector->Matrix(name("attn_k.weight"), e, hp.k_width()));
-  MF_ASSIGN_OR_RETURN(w->v, collector->Matrix(name("attn_v.weight"), e, hp.v_width()));
+  MF_RETURN_IF_ERROR(CollectAttentionMatrices(hp, layer, collector, w));
   MF_ASSIGN_OR_RETURN(w->q_norm, collector->Vector(name("attn_q_norm.weight"), hp.q_width()));
   MF_ASSIGN_OR_RETURN(w->k_norm, collector->Vector(name("attn_k_norm.weight"), hp.k_width()));
-  MF_ASSIGN_OR_RETURN(
-      w->o, collector->Matrix(name("attn_output.weight"), int64_t{hp.n_heads} * hp.head_dim_v, e));
   MF_ASSIGN_OR_RETURN(w->attn_post_norm, collector->Vector(name("post_attention_norm.weight"), e));
-  MF_ASSIGN_OR_RETURN(w->gate, collector->Matrix(name("ffn_gate.weight"), e, hp.n_ff));
-  MF_ASSIGN_OR_RETURN(w->up, collector->Matrix(name("ffn_up.weight"), e, hp.n_ff));
-  MF_ASSIGN_OR_RETURN(w->down, collector->Matrix(name("ffn_down.weight"), hp.n_ff, e));
+  MF_RETURN_IF_ERROR(CollectGatedFfn(hp, layer, collector, w));
   MF_ASSIGN_OR_RETURN(w->ffn_post_norm, collector->Vector(name("post_ffw_norm.weight"), e));
   return OkStatus();
 }

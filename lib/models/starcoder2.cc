@@ -27,14 +27,10 @@ Status CollectLayer(const Hyperparameters& hp, int32_t layer, WeightCollector* c
   auto name = [layer](std::string_view role) { return LayerTensor(layer, role); };
   MF_ASSIGN_OR_RETURN(w->attn_norm, collector->Vector(name("attn_norm.weight"), e));
   MF_ASSIGN_OR_RETURN(w->attn_norm_bias, collector->Vector(name("attn_norm.bias"), e));
-  MF_ASSIGN_OR_RETURN(w->q, collector->Matrix(name("attn_q.weight"), e, hp.q_width()));
+  MF_RETURN_IF_ERROR(CollectAttentionMatrices(hp, layer, collector, w));
   MF_ASSIGN_OR_RETURN(w->q_bias, collector->Vector(name("attn_q.bias"), hp.q_width()));
-  MF_ASSIGN_OR_RETURN(w->k, collector->Matrix(name("attn_k.weight"), e, hp.k_width()));
   MF_ASSIGN_OR_RETURN(w->k_bias, collector->Vector(name("attn_k.bias"), hp.k_width()));
-  MF_ASSIGN_OR_RETURN(w->v, collector->Matrix(name("attn_v.weight"), e, hp.v_width()));
   MF_ASSIGN_OR_RETURN(w->v_bias, collector->Vector(name("attn_v.bias"), hp.v_width()));
-  MF_ASSIGN_OR_RETURN(
-      w->o, collector->Matrix(name("attn_output.weight"), int64_t{hp.n_heads} * hp.head_dim_v, e));
   MF_ASSIGN_OR_RETURN(w->o_bias, collector->Vector(name("attn_output.bias"), e));
   MF_ASSIGN_OR_RETURN(w->ffn_norm, collector->Vector(name("ffn_norm.weight"), e));
   MF_ASSIGN_OR_RETURN(w->ffn_norm_bias, collector->Vector(name("ffn_norm.bias"), e));
