@@ -134,6 +134,12 @@ struct TopRows {
   int32_t k = 0;       // entries wanted of each, at most kMaxTopEntries
 };
 
+// Bytes of the host for a range.
+struct HostWrite {
+  BufferRange to;
+  const void* data = nullptr;
+};
+
 enum class SplitAction : int32_t {
   kExecute,   // the caller executes the nodes (they may be recorded) and then calls EndSplit
   kReplayed,  // a captured step was enqueued; the caller skips the nodes and does not call EndSplit
@@ -165,6 +171,11 @@ class Backend {
   // Transfers, in stream order. Write copies `data` before it returns. Read's host memory is valid
   // once the event is done and must stay until then.
   virtual Status Write(const BufferRange& to, const void* data) = 0;
+  // The same for several ranges, in any order.
+  virtual Status WriteAll(absl::Span<const HostWrite> writes) {
+    for (const HostWrite& write : writes) MF_RETURN_IF_ERROR(Write(write.to, write.data));
+    return OkStatus();
+  }
   virtual StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) = 0;
   virtual Status Copy(const BufferRange& from, const BufferRange& to) = 0;
 
@@ -211,6 +222,9 @@ class Backend {
 
   virtual BackendStatistics statistics() const = 0;
   virtual std::vector<KernelReport> kernel_report() const = 0;
+  // Makes `report`, which an earlier call filled or which is empty, what kernel_report() is:
+  // cheaply where only calls were counted since.
+  virtual void UpdateReport(std::vector<KernelReport>* report) const { *report = kernel_report(); }
 };
 
 }  // namespace minfer

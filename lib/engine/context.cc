@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -214,9 +213,9 @@ void Context::SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags) {
 
 void Context::PublishStatistics() {
   BackendStatistics sum;
-  kernel_report_.clear();
-  for (const auto& backend : backends_) {
-    const BackendStatistics one = backend->statistics();
+  kernel_reports_.resize(backends_.size());
+  for (size_t b = 0; b < backends_.size(); ++b) {
+    const BackendStatistics one = backends_[b]->statistics();
     sum.nodes_executed += one.nodes_executed;
     sum.matmul_nodes += one.matmul_nodes;
     sum.weight_bytes_read += one.weight_bytes_read;
@@ -224,8 +223,7 @@ void Context::PublishStatistics() {
     sum.work_between_polls_max = std::max(sum.work_between_polls_max, one.work_between_polls_max);
     sum.steps_captured += one.steps_captured;
     sum.steps_replayed += one.steps_replayed;
-    std::vector<KernelReport> report = backend->kernel_report();
-    std::move(report.begin(), report.end(), std::back_inserter(kernel_report_));
+    backends_[b]->UpdateReport(&kernel_reports_[b]);
   }
   statistics_.backend = sum;
 }
@@ -373,7 +371,11 @@ ContextStatistics Context::statistics() const {
 
 std::vector<KernelReport> Context::kernel_report() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return kernel_report_;
+  std::vector<KernelReport> all;
+  for (const std::vector<KernelReport>& report : kernel_reports_) {
+    all.insert(all.end(), report.begin(), report.end());
+  }
+  return all;
 }
 
 }  // namespace minfer

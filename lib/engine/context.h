@@ -142,7 +142,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // The backend belongs to the thread that leads: others see what it had done after the last
   // micro-batch.
   ContextStatistics statistics_;
-  std::vector<KernelReport> kernel_report_;
+  std::vector<std::vector<KernelReport>> kernel_reports_;  // one a backend
 };
 
 }  // namespace minfer

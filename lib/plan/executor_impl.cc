@@ -142,14 +142,20 @@ Status ExecutorImpl::RunStep(const Graph& graph, absl::Span<const HostInput> inp
 }
 
 Status ExecutorImpl::FillInputs(const Graph& graph, absl::Span<const HostInput> inputs) {
+  input_writes_.resize(arenas_.size());
+  for (std::vector<HostWrite>& writes : input_writes_) writes.clear();
   for (const HostInput& input : inputs) {
     const Value& value = graph.value(input.value);
     if (value.bytes() == 0) continue;
     for (const ValuePlace& place : plan_.memory.places[static_cast<size_t>(input.value)]) {
       MF_ASSIGN_OR_RETURN(const BufferRange range,
                           RangeOn(graph, input.value, place.backend, value.name));
-      MF_RETURN_IF_ERROR(backend(place.backend).Write(range, input.data));
+      input_writes_[static_cast<size_t>(place.backend)].push_back({range, input.data});
     }
+  }
+  for (size_t b = 0; b < input_writes_.size(); ++b) {
+    if (input_writes_[b].empty()) continue;
+    MF_RETURN_IF_ERROR(bindings_.backends[b]->WriteAll(input_writes_[b]));
   }
   return OkStatus();
 }

@@ -80,6 +80,7 @@ class ExecutorImpl final : public Executor {
   std::vector<CrossingState> crossing_states_;
   std::vector<BufferRange> input_ranges_;
   std::vector<BufferRange> output_ranges_;
+  std::vector<std::vector<HostWrite>> input_writes_;  // by backend
   ExecutorStatistics statistics_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Two steps: a block ranks 4,096 entries of a row and keeps its k best, then one block a row ranks
-// what was kept. An entry travels as one word that compares as sampling ranks. For k = 1 both steps
-// are maxima; otherwise they are bitonic sorts in shared memory. Bound by latency: a row is read
-// once.
+// Two steps: a block finds the k best of 4,096 entries of a row, then one block a row those of what
+// was kept. An entry travels as one word that compares as sampling ranks. For k = 1 both steps are
+// maxima; otherwise a radix select, byte by byte from the top, finds the k-th word, and only the k
+// words are sorted. Bound by latency: a row is read once.
 #include "kernels/cuda/sampling/top_entries.h"
 
 #include "kernels/cuda/common/launch.cuh"
@@ -12,7 +12,7 @@
 namespace minfer::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kThreads = 1024;
 constexpr int kKeys = static_cast<int>(kTopPart);
 static_assert(kMaxTopParts * kMaxTopEntries <= kTopPart, "the second step fits one block");
 
@@ -48,21 +48,92 @@ __device__ uint64_t BlockMax(uint64_t key) {
   return key;
 }
 
-// Sorts, the largest first.
-__device__ void SortKeys(uint64_t* keys) {
-  for (int size = 2; size <= kKeys; size *= 2) {
+// What one pass of the select has found out.
+struct SelectPass {
+  int bins[256];
+  int bin;       // that the wanted word is in
+  int above;     // words in higher bins
+  int within;    // words in the bin
+  int n_chosen;  // words written so far
+};
+
+// Warp 0: the bin in which the `wanted`-th largest word lies. Lane l looks at eight bins, the
+// highest first.
+__device__ __forceinline__ void FindBin(int wanted, SelectPass* pass) {
+  const int lane = threadIdx.x;
+  const int first = 255 - 8 * lane;
+  int sum = 0;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) sum += pass->bins[first - j];
+  int before = sum;
+#pragma unroll
+  for (int offset = 1; offset < kWarp; offset *= 2) {
+    const int below = __shfl_up_sync(0xffffffffu, before, offset);
+    if (lane >= offset) before += below;
+  }
+  before -= sum;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const int count = pass->bins[first - j];
+    if (before < wanted && before + count >= wanted) {
+      pass->bin = first - j;
+      pass->above = before;
+      pass->within = count;
+    }
+    before += count;
+  }
+}
+
+// The k largest of n words, n at least k, in any order; words of 0 are no entries and are left out.
+// `best` begins as zeros.
+__device__ void SelectKeys(const uint64_t* keys, int n, int k, uint64_t* best) {
+  __shared__ SelectPass pass;
+  uint64_t prefix = 0;
+  uint64_t mask = 0;
+  int wanted = k;
+  if (threadIdx.x == 0) pass.n_chosen = 0;
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    if (threadIdx.x < 256) pass.bins[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += kThreads) {
+      if ((keys[i] & mask) != prefix) continue;
+      const int bin = static_cast<int>(keys[i] >> shift & 255u);
+      // The first byte is sign and exponent: most of a warp meets in a few bins.
+      const unsigned same = shift == 56 ? __match_any_sync(__activemask(), bin) : 0;
+      if (shift != 56) {
+        atomicAdd(&pass.bins[bin], 1);
+      } else if (static_cast<int>(threadIdx.x % kWarp) == __ffs(static_cast<int>(same)) - 1) {
+        atomicAdd(&pass.bins[bin], __popc(same));
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x < kWarp) FindBin(wanted, &pass);
+    __syncthreads();
+    prefix |= static_cast<uint64_t>(pass.bin) << shift;
+    mask |= uint64_t{255} << shift;
+    wanted -= pass.above;
+    if (pass.within == wanted) break;  // all of the bin
+  }
+  for (int i = threadIdx.x; i < n; i += kThreads) {
+    if (keys[i] != 0 && keys[i] >= prefix) best[atomicAdd(&pass.n_chosen, 1)] = keys[i];
+  }
+  __syncthreads();
+}
+
+// Sorts kMaxTopEntries words, the largest first.
+__device__ void SortBest(uint64_t* best) {
+  for (int size = 2; size <= kMaxTopEntries; size *= 2) {
     for (int step = size / 2; step > 0; step /= 2) {
       __syncthreads();
-      for (int i = threadIdx.x; i < kKeys / 2; i += kThreads) {
-        const int low = 2 * i - (i & (step - 1));
-        const int high = low + step;
-        const uint64_t a = keys[low];
-        const uint64_t b = keys[high];
-        const bool descending = (low & size) == 0;
-        if ((a < b) == descending) {
-          keys[low] = b;
-          keys[high] = a;
-        }
+      const int i = threadIdx.x;
+      if (i >= kMaxTopEntries / 2) continue;
+      const int low = 2 * i - (i & (step - 1));
+      const int high = low + step;
+      const uint64_t a = best[low];
+      const uint64_t b = best[high];
+      if ((a < b) == ((low & size) == 0)) {
+        best[low] = b;
+        best[high] = a;
       }
     }
   }
@@ -94,25 +165,28 @@ __global__ void __launch_bounds__(kThreads) BestOfRowKernel(TopEntriesArgs args,
 
 __global__ void __launch_bounds__(kThreads) TopOfPartKernel(TopEntriesArgs args) {
   __shared__ uint64_t keys[kKeys];
+  __shared__ uint64_t best[kMaxTopEntries];
   const int64_t row = blockIdx.y;
   const int64_t first = blockIdx.x * kTopPart;
   for (int i = threadIdx.x; i < kKeys; i += kThreads) keys[i] = RowKey(args, row, first + i);
-  SortKeys(keys);
+  if (threadIdx.x < kMaxTopEntries) best[threadIdx.x] = 0;
+  __syncthreads();
+  SelectKeys(keys, kKeys, args.k, best);
   uint64_t* to = args.parts + (row * gridDim.x + blockIdx.x) * args.k;
-  for (int i = threadIdx.x; i < args.k; i += kThreads) to[i] = keys[i];
+  if (threadIdx.x < args.k) to[threadIdx.x] = best[threadIdx.x];
 }
 
 __global__ void __launch_bounds__(kThreads) TopOfRowKernel(TopEntriesArgs args, int parts) {
   __shared__ uint64_t keys[kKeys];
+  __shared__ uint64_t best[kMaxTopEntries];
   const int64_t row = blockIdx.x;
   const int kept = parts * args.k;
-  for (int i = threadIdx.x; i < kKeys; i += kThreads) {
-    keys[i] = i < kept ? args.parts[row * kept + i] : 0;
-  }
-  SortKeys(keys);
-  for (int i = threadIdx.x; i < args.k; i += kThreads) {
-    args.out[row * args.k + i] = EntryOf(keys[i]);
-  }
+  for (int i = threadIdx.x; i < kept; i += kThreads) keys[i] = args.parts[row * kept + i];
+  if (threadIdx.x < kMaxTopEntries) best[threadIdx.x] = 0;
+  __syncthreads();
+  SelectKeys(keys, kept, args.k, best);
+  SortBest(best);
+  if (threadIdx.x < args.k) args.out[row * args.k + threadIdx.x] = EntryOf(best[threadIdx.x]);
 }
 
 }  // namespace

@@ -210,6 +210,15 @@ Status CpuBackend::FromKernel(const NodeCall& call, kernels::KernelStatus status
 
 std::vector<KernelReport> CpuBackend::kernel_report() const { return report_; }
 
+// Rows are only added.
+void CpuBackend::UpdateReport(std::vector<KernelReport>* report) const {
+  if (report->size() != report_.size()) {
+    *report = report_;
+    return;
+  }
+  for (size_t i = 0; i < report_.size(); ++i) (*report)[i].calls = report_[i].calls;
+}
+
 Status CpuBackend::Execute(const NodeCall& call) {
   ++statistics_.nodes_executed;
   for (WeightId id : call.node->weights) {

@@ -64,6 +64,7 @@ class CpuBackend final : public Backend {
 
   BackendStatistics statistics() const override { return statistics_; }
   std::vector<KernelReport> kernel_report() const override;
+  void UpdateReport(std::vector<KernelReport>* report) const override;
 
  private:
   struct Slot {

@@ -4,6 +4,7 @@
 #include "backend/cuda/cuda_backend.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cuda/cuda_weight_store.h"
 #include "base/log.h"
@@ -13,6 +14,9 @@
 
 namespace minfer {
 namespace {
+
+// What one launch brings from pinned memory: more is faster by the copy engines.
+constexpr uint64_t kScatterBytes = 64 << 10;
 
 // What Dispatch knows; an operation that comes later is refused until it has a kernel.
 bool HasKernel(OpKind op) {
@@ -206,6 +210,45 @@ Status CudaBackend::Write(const BufferRange& to, const void* data) {
   return OkStatus();
 }
 
+StatusOr<bool> CudaBackend::PlanScatter(absl::Span<const HostWrite> writes,
+                                        kernels::cuda::ScatterArgs* args) const {
+  if (writes.size() < 2 || writes.size() > kernels::cuda::kMaxScatterPieces) return false;
+  for (const HostWrite& write : writes) {
+    MF_ASSIGN_OR_RETURN(uint8_t * to, pool_->Resolve(write.to));
+    if (write.to.bytes % 4 != 0 || reinterpret_cast<uintptr_t>(to) % 4 != 0) return false;
+    kernels::cuda::ScatterPiece& piece = args->pieces[args->n_pieces++];
+    piece.to = reinterpret_cast<uint32_t*>(to);
+    piece.words = static_cast<int64_t>(write.to.bytes / 4);
+  }
+  return true;
+}
+
+// Small ones are gathered in pinned memory, from where one kernel takes them to their places.
+Status CudaBackend::WriteAll(absl::Span<const HostWrite> writes) {
+  MF_RETURN_IF_ERROR(OutsideWindow("write"));
+  MF_RETURN_IF_ERROR(CheckUsable("write"));
+  uint64_t bytes = 0;
+  for (const HostWrite& write : writes) bytes += write.to.bytes;
+  kernels::cuda::ScatterArgs args;
+  MF_ASSIGN_OR_RETURN(const bool scatters, PlanScatter(writes, &args));
+  if (!scatters || bytes > kScatterBytes || !upload_->pinned()) {
+    return Backend::WriteAll(writes);
+  }
+  const CudaDeviceScope scope(*runtime_);
+  MF_ASSIGN_OR_RETURN(uint8_t * room, upload_->Room(bytes, stream_->get()));
+  for (size_t i = 0; i < writes.size(); ++i) {
+    args.pieces[i].from = reinterpret_cast<const uint32_t*>(room);
+    if (writes[i].to.bytes > 0) std::memcpy(room, writes[i].data, writes[i].to.bytes);
+    room += writes[i].to.bytes;
+  }
+  if (kernels::cuda::Scatter(args, stream_->get()) != kernels::KernelStatus::kOk) {
+    return runtime_->Error(cudaPeekAtLastError(), "launching an upload");
+  }
+  ++enqueued_work_;
+  for (const HostWrite& write : writes) pool_->SetWriter(write.to.buffer, enqueued_work_);
+  return OkStatus();
+}
+
 StatusOr<std::shared_ptr<Event>> CudaBackend::Read(const BufferRange& from, void* host) {
   MF_RETURN_IF_ERROR(OutsideWindow("read"));
   MF_RETURN_IF_ERROR(CheckUsable("read"));
@@ -326,6 +369,17 @@ std::vector<KernelReport> CudaBackend::kernel_report() const {
   row.calls = top_calls_;
   rows.push_back(std::move(row));
   return rows;
+}
+
+// Rows are only added; the two behind them change with what happens.
+void CudaBackend::UpdateReport(std::vector<KernelReport>* report) const {
+  if (report->size() != report_.size() + 2 || !graphs_enabled_) {
+    *report = kernel_report();
+    return;
+  }
+  for (size_t i = 0; i < report_.size(); ++i) (*report)[i].calls = report_[i].calls;
+  (*report)[report_.size()].calls = statistics_.steps_replayed;
+  (*report)[report_.size() + 1].calls = top_calls_;
 }
 
 Status CudaBackend::Synchronize() {

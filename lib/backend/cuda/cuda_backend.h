@@ -20,6 +20,7 @@
 #include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/transfer/scatter.h"
 #include "kernels/cuda/vector/vector.h"
 
 namespace minfer {
@@ -43,6 +44,7 @@ class CudaBackend final : public Backend {
   StatusOr<void*> HostPointer(const BufferRange& range) override;
 
   Status Write(const BufferRange& to, const void* data) override;
+  Status WriteAll(absl::Span<const HostWrite> writes) override;
   StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) override;
   Status Copy(const BufferRange& from, const BufferRange& to) override;
 
@@ -68,6 +70,7 @@ class CudaBackend final : public Backend {
 
   BackendStatistics statistics() const override { return statistics_; }
   std::vector<KernelReport> kernel_report() const override;
+  void UpdateReport(std::vector<KernelReport>* report) const override;
 
  private:
   struct SplitKey {
@@ -127,6 +130,10 @@ class CudaBackend final : public Backend {
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
   StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
   Status CheckUsable(const char* what);
+  // Where each range lies, in the order of the writes, or not at all where one launch is not for
+  // them.
+  StatusOr<bool> PlanScatter(absl::Span<const HostWrite> writes,
+                             kernels::cuda::ScatterArgs* args) const;
   // What kernels may use: the device's row of the tier table, or the forced one.
   const CudaTier& tier() const;
   void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
