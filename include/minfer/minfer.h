@@ -32,6 +32,7 @@
 #include "source.h"
 #include "tensor.h"
 #include "tokenizer.h"
+#include "trace.h"
 #include "types.h"
 
 #endif /* MINFER_MINFER_H_ */

@@ -211,6 +211,8 @@ class Backend {
   virtual Status Execute(const NodeCall& call) = 0;
   virtual Status EndSplit() = 0;
   virtual void AbortSplit(const Status& why) = 0;
+  // While set, splits are neither recorded nor replayed, so that their nodes can be waited for.
+  virtual void SetDirect(bool direct) { (void)direct; }
   // Destroys captured steps of a graph that is going away.
   virtual void ForgetGraph(uint64_t graph_uid) = 0;
   // Waits for all enqueued work; its error, if any. Clears memos.

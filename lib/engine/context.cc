@@ -10,6 +10,7 @@
 #include "base/str_cat.h"
 #include "base/thread_pool.h"
 #include "engine/step_runner.h"
+#include "graph/print.h"
 
 namespace minfer {
 namespace {
@@ -340,6 +341,44 @@ Status Context::Step(const StepOptions& options, StepResult* result) {
   auto lead_over = absl::MakeCleanup([&] { leading_ = false; });
   StepRunner runner(this, /*include_idle=*/true, options);
   return runner.Run(&lock, result);
+}
+
+Status Context::CheckNoStep() const {
+  MF_RETURN_IF_ERROR(CheckUsable());
+  if (!leading_) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition, Subsystem::kEngine, "a step is running");
+}
+
+Status Context::StartTrace(const TraceOptions& options) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  MF_RETURN_IF_ERROR(CheckNoStep());
+  if (trace_ != nullptr) {
+    return Status(StatusCode::kFailedPrecondition, Subsystem::kEngine, "a trace is on");
+  }
+  trace_ = std::make_unique<Trace>(options);
+  executor_->SetObserver(trace_.get());
+  return OkStatus();
+}
+
+Status Context::StopTrace() {
+  std::unique_ptr<Trace> trace;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    MF_RETURN_IF_ERROR(CheckNoStep());
+    if (trace_ == nullptr) {
+      return Status(StatusCode::kFailedPrecondition, Subsystem::kEngine, "no trace is on");
+    }
+    executor_->SetObserver(nullptr);
+    trace = std::move(trace_);
+  }
+  trace->Finish();
+  return OkStatus();
+}
+
+StatusOr<std::string> Context::PrintGraph(bool dot) const {
+  MF_RETURN_IF_ERROR(CheckUsable());
+  const Graph& graph = executor_->largest();
+  return dot ? PrintDot(graph) : PrintJson(graph);
 }
 
 void Context::RequestShutdown() {

@@ -16,6 +16,7 @@
 #include "engine/model.h"
 #include "engine/session.h"
 #include "engine/step_graphs.h"
+#include "engine/trace.h"
 #include "kv/kv_cache.h"
 #include "plan/executor.h"
 
@@ -57,6 +58,12 @@ class Context : public std::enable_shared_from_this<Context> {
   StatusOr<std::unique_ptr<Session>> CreateSession();
   // One batch over all sessions that have pending tokens or generate.
   Status Step(const StepOptions& options, StepResult* result);
+
+  // FAILED_PRECONDITION when a trace is on already, or off, or a step is running.
+  Status StartTrace(const TraceOptions& options);
+  Status StopTrace();
+  // Of the largest step.
+  StatusOr<std::string> PrintGraph(bool dot) const;
 
   // Cancels all calls; later ones fail.
   void RequestShutdown();
@@ -110,6 +117,7 @@ class Context : public std::enable_shared_from_this<Context> {
   bool IsCancelled(const Session& session) const;
   void ReleaseSession(Session* session);
   Status CheckUsable() const;
+  Status CheckNoStep() const;
 
   std::shared_ptr<const Model> model_;
   ContextConfig config_;
@@ -121,6 +129,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<std::unique_ptr<Backend>> backends_;  // one a device of the model's placement
   std::unique_ptr<KvCache> kv_;
   std::vector<KvPart> kv_parts_;
+  std::unique_ptr<Trace> trace_;  // outlives the executor, which tells it of its nodes
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<StepGraphs> graphs_;
   HostBuffer logits_;  // a row a session, then the rows of a micro-batch

@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "graph/graph.h"
 #include "plan/memory_plan.h"
+#include "plan/node_observer.h"
 #include "plan/scheduler.h"
 
 namespace minfer {
@@ -74,6 +75,9 @@ class Executor {
   // an error either. On an error nothing of the step may be used; the executor stays usable.
   virtual Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
                      absl::Span<const HostOutput> outputs, const StepTail* tail = nullptr) = 0;
+  // Told of every node from now on; nullptr: nobody. It outlives the executor or the next call.
+  virtual void SetObserver(NodeObserver* observer) = 0;
+  virtual const Graph& largest() const = 0;
   virtual void ForgetGraph(uint64_t graph_uid) = 0;
   virtual ExecutorStatistics statistics() const = 0;
   virtual const Schedule& schedule() const = 0;

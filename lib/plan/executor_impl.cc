@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/executor_impl.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/str_cat.h"
@@ -192,6 +193,7 @@ Status ExecutorImpl::RunSplit(const Graph& graph, size_t index) {
       return status;
     }
   }
+  if (observer_ != nullptr) observer_->OnSplitEnd();
   ++statistics_.splits_run;
   return OkStatus();
 }
@@ -214,7 +216,47 @@ Status ExecutorImpl::ExecuteNode(const Graph& graph, const Node& node, int32_t o
   call.weights = bindings_.weight_stores[static_cast<size_t>(on)];
   call.rope_configs = bindings_.rope_configs;
   MF_RETURN_IF_ERROR(FindKvLayer(node, on, &call.kv));
-  return backend(on).Execute(call);
+  return observer_ == nullptr ? backend(on).Execute(call) : Observe(call, on);
+}
+
+void ExecutorImpl::SetObserver(NodeObserver* observer) {
+  observer_ = observer;
+  for (Backend* device : bindings_.backends) device->SetDirect(observer != nullptr);
+}
+
+// The node alone, from an idle device to an idle device.
+Status ExecutorImpl::Observe(const NodeCall& call, int32_t on) {
+  using Clock = std::chrono::steady_clock;
+  const auto now = [] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+        .count();
+  };
+  Backend& device = backend(on);
+  MF_RETURN_IF_ERROR(device.Synchronize());
+  ObservedNode seen;
+  seen.graph = call.graph;
+  seen.node = call.node;
+  seen.backend = on;
+  seen.backend_name = device.name();
+  seen.start_ns = now();
+  MF_RETURN_IF_ERROR(device.Execute(call));
+  MF_RETURN_IF_ERROR(device.Synchronize());
+  seen.end_ns = now();
+  std::vector<std::vector<uint8_t>> copies;
+  std::vector<ObservedValue> outputs;
+  for (size_t i = 0; observer_->WantsValues() && i < call.outputs.size(); ++i) {
+    const Value& value = call.graph->value(call.node->outputs[i]);
+    if (value.type == DataType::kOrder) continue;
+    copies.emplace_back(value.bytes());
+    outputs.push_back({&value, copies.back().data()});
+    if (value.bytes() == 0) continue;
+    MF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event,
+                        device.Read(call.outputs[i], copies.back().data()));
+    MF_RETURN_IF_ERROR(event->Wait());
+  }
+  seen.outputs = outputs;
+  observer_->OnNode(seen);
+  return OkStatus();
 }
 
 Status ExecutorImpl::ReadCrossings(const Graph& graph, size_t split) {

@@ -34,6 +34,8 @@ class ExecutorImpl final : public Executor {
 
   Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
              absl::Span<const HostOutput> outputs, const StepTail* tail) override;
+  void SetObserver(NodeObserver* observer) override;
+  const Graph& largest() const override { return largest_; }
   void ForgetGraph(uint64_t graph_uid) override;
   ExecutorStatistics statistics() const override { return statistics_; }
   const Schedule& schedule() const override { return plan_.schedule; }
@@ -55,6 +57,7 @@ class ExecutorImpl final : public Executor {
   Status RunSplit(const Graph& graph, size_t split);
   Status ExecuteNodes(const Graph& graph, const Split& split);
   Status ExecuteNode(const Graph& graph, const Node& node, int32_t backend);
+  Status Observe(const NodeCall& call, int32_t on);
   Status ReadCrossings(const Graph& graph, size_t split);
   Status ReadOutputs(const Graph& graph, absl::Span<const HostOutput> outputs);
   Status RunTail(const Graph& graph, const StepTail& tail);
@@ -81,6 +84,7 @@ class ExecutorImpl final : public Executor {
   std::vector<BufferRange> input_ranges_;
   std::vector<BufferRange> output_ranges_;
   std::vector<std::vector<HostWrite>> input_writes_;  // by backend
+  NodeObserver* observer_ = nullptr;
   ExecutorStatistics statistics_;
 };
 

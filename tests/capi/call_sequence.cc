@@ -192,6 +192,7 @@ class Driver : private CallState {
         mf_context_statistics statistics = MF_CONTEXT_STATISTICS_INIT;
         mf_kernel_use rows[2] = {MF_KERNEL_USE_INIT, MF_KERNEL_USE_INIT};
         size_t n = 0;
+        Trace(context);
         Check("mf_context_get_kernels",
               mf_context_get_kernels(context, Byte() % 2 == 0 ? rows : nullptr, Byte() % 3, &n,
                                      &error_));
@@ -199,6 +200,21 @@ class Driver : private CallState {
                      mf_context_get_statistics(context, &statistics, &error_));
       }
     }
+  }
+
+  void Trace(mf_context* context) {
+    const mf_trace_callback drop = [](void*, const char*, size_t) {};
+    mf_trace_options options = MF_TRACE_OPTIONS_INIT;
+    if (Byte() % 8 == 0) mf_trace_options_init(&options, sizeof(options));
+    options.values = static_cast<uint8_t>(Byte() % 3);
+    if (Byte() % 4 != 0) options.write = drop;
+    Check("mf_context_trace_start", mf_context_trace_start(context, &options, &error_));
+    if (Byte() % 2 == 0) {
+      Check("mf_context_trace_stop", mf_context_trace_stop(context, &error_));
+    }
+    Check("mf_context_dump_graph",
+          mf_context_dump_graph(context, Byte() % 3, Byte() % 4 == 0 ? nullptr : drop, nullptr,
+                                &error_));
   }
 
   void SessionCalls(int what) {

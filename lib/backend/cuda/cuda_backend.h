@@ -62,6 +62,7 @@ class CudaBackend final : public Backend {
   Status Execute(const NodeCall& call) override;
   Status EndSplit() override;
   void AbortSplit(const Status& why) override;
+  void SetDirect(bool direct) override { direct_ = direct; }
   void ForgetGraph(uint64_t graph_uid) override;
   Status Synchronize() override;
   void SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags) override {
@@ -224,6 +225,7 @@ class CudaBackend final : public Backend {
   OpenSplit split_;
   bool window_open_ = false;
   bool graphs_enabled_ = true;
+  bool direct_ = false;
   BackendStatistics recorded_;
   std::vector<BufferId> written_;
   std::vector<CapturedStep> captured_;

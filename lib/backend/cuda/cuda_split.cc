@@ -50,7 +50,7 @@ void CudaBackend::AbortWindow() {
 }
 
 bool CudaBackend::WantsWindow(const SplitKey& key) {
-  if (!options_.cuda_graph || !graphs_enabled_ || key.uid == 0) return false;
+  if (!options_.cuda_graph || !graphs_enabled_ || direct_ || key.uid == 0) return false;
   auto runs = std::find_if(runs_.begin(), runs_.end(),
                            [&](const Runs& candidate) { return candidate.key == key; });
   if (runs == runs_.end()) runs = runs_.insert(runs_.end(), Runs{key, pool_->generation(), 0});
@@ -86,7 +86,7 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
   }
   const auto found = std::find_if(captured_.begin(), captured_.end(),
                                   [&](const CapturedStep& step) { return step.key == key; });
-  if (found != captured_.end()) {
+  if (found != captured_.end() && !direct_) {
     if (found->generation == pool_->generation() && graphs_enabled_) {
       if (Replay(*found).ok()) return SplitAction::kReplayed;
       graphs_enabled_ = false;
