@@ -38,6 +38,12 @@ struct BackendOptions {
   bool cuda_graph = true;              // repeated splits recorded and replayed
   bool mmvq = true;                    // integer dots for few rows
   bool mmq = true;                     // integer tensor cores for 9 to 64 rows
+  bool kq_mmvq = true;                 // the same for types of super-blocks
+  bool mmvq_mma = true;                // the same on tensor cores
+  int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2
+  bool fuse_add = true;                // a product and the addition after it as one launch
+  bool fuse_rope = true;               // Q rotated by the launch that stores K
+  bool early_launch = true;            // kernels start while the one before them ends
   bool prefill_gemm = true;            // tensor cores for products of many rows
   bool decode_gemm = true;             // weights decoded to scratch before such products
   bool wgmma = true;                   // Hopper's own products of halves

@@ -34,6 +34,18 @@ constexpr Lever kLevers[] = {
      "integer dot products with 8-bit activations for few rows"},
     {"mmq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "integer tensor cores with 8-bit activations for 9 to 64 rows"},
+    {"kq_mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "the same for types of super-blocks; 0: decoded, then a float dot"},
+    {"mmvq_mma", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "integer tensor cores for few rows, weights streamed through shared memory; 0: dp4a"},
+    {"decode_a_fuse", 2, 0, 2, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "norms and attention of few rows quantise what they make: 0 off, 1 both forms, 2 that alone"},
+    {"fuse_add", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "a product of few rows and the addition after it as one launch"},
+    {"fuse_rope", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "rotation of Q by the launch that rotates and stores K"},
+    {"early_launch", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "kernels start while the one before them ends, and load weights ahead"},
     {"prefill_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "tensor cores for products of many rows"},
     {"decode_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -71,6 +83,12 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "mmq") tuning->mmq = value != 0;
   if (name == "decode_gemm") tuning->decode_gemm = value != 0;
   if (name == "wgmma") tuning->wgmma = value != 0;
+  if (name == "kq_mmvq") tuning->kq_mmvq = value != 0;
+  if (name == "mmvq_mma") tuning->mmvq_mma = value != 0;
+  if (name == "decode_a_fuse") tuning->decode_a_fuse = static_cast<int32_t>(value);
+  if (name == "fuse_add") tuning->fuse_add = value != 0;
+  if (name == "fuse_rope") tuning->fuse_rope = value != 0;
+  if (name == "early_launch") tuning->early_launch = value != 0;
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
   if (name == "reference") tuning->reference = value != 0;
@@ -122,6 +140,12 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->cuda_graph = tuning.cuda_graph;
   options->mmvq = tuning.mmvq;
   options->mmq = tuning.mmq;
+  options->kq_mmvq = tuning.kq_mmvq;
+  options->mmvq_mma = tuning.mmvq_mma;
+  options->decode_a_fuse = tuning.decode_a_fuse;
+  options->fuse_add = tuning.fuse_add;
+  options->fuse_rope = tuning.fuse_rope;
+  options->early_launch = tuning.early_launch;
   options->prefill_gemm = tuning.prefill_gemm;
   options->decode_gemm = tuning.decode_gemm;
   options->wgmma = tuning.wgmma;

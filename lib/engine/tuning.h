@@ -44,6 +44,12 @@ struct Tuning {
   bool cuda_graph = true;
   bool mmvq = true;
   bool mmq = true;
+  bool kq_mmvq = true;
+  bool mmvq_mma = true;
+  int32_t decode_a_fuse = 2;
+  bool fuse_add = true;
+  bool fuse_rope = true;
+  bool early_launch = true;
   bool prefill_gemm = true;
   bool decode_gemm = true;
   bool wgmma = true;

@@ -26,43 +26,69 @@ using kernels::testing::NormalisedError;
 using kernels::testing::Random;
 using kernels::testing::SameBits;
 
+void Quantize(const DeviceBytes& x, int64_t m, int64_t k, bool residual, bool streamed,
+              const DeviceBytes& rows, const TestStream& stream) {
+  const auto target =
+      kernels::cuda::MakePlaneTarget(rows.as<void>(), m, k, residual, streamed);
+  REQUIRE(kernels::cuda::QuantizeRows(x.as<float>(), m, k, target, stream.get()) ==
+          KernelStatus::kOk);
+}
+
+// One product of MMVQ, its activations quantised on the device.
+std::vector<float> RunMmvq(const Matrix& matrix, const std::vector<float>& x, int64_t m,
+                           const std::vector<float>& bias, bool streamed,
+                           kernels::cuda::MmvqArgs args, const TestStream& stream) {
+  const int64_t n = args.parts[0].n;
+  const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x), dbias = ToDevice(bias);
+  const DeviceBytes rows(
+      static_cast<size_t>(kernels::cuda::QuantizedBytes(m, args.k, args.residual, streamed)));
+  const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+  Quantize(dx, m, args.k, args.residual, streamed, rows, stream);
+  args.activations = rows.as<void>();
+  args.m = m;
+  args.streamed = streamed;
+  args.n_parts = 1;
+  args.parts[0] = {weights.as<void>(), n, dbias.as<float>(), out.as<float>(), n};
+  REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+  REQUIRE(stream.Wait());
+  CHECK(out.GuardsHold());
+  CHECK(rows.GuardsHold());
+  return out.ReadFloats();
+}
+
 TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;
   for (const ElementType type : kFastTypes) {
     if (!kernels::cuda::HasMmvq(type)) continue;
     const int64_t block = FindElementTraits(type)->block_elements;
-    for (const int64_t k : {block, 3 * block, block == 32 ? int64_t{1056} : int64_t{2304}}) {
-      for (const int64_t m : {1, 2, 3, 5, 8}) {
-        for (const bool residual : {false, true}) {
-          const int64_t n = 13;
-          const Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(k + m));
-          Random random(static_cast<uint32_t>(m));
-          const std::vector<float> x = random.Values(static_cast<size_t>(m * k));
-          const std::vector<float> bias = random.Values(n);
-          const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x),
-                            dbias = ToDevice(bias);
-          const DeviceBytes rows(
-              static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k) * m * (residual ? 2 : 1)));
-          const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
-          REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), m, k, residual, rows.as<void>(),
-                                              stream.get()) == KernelStatus::kOk);
-          kernels::cuda::MmvqArgs args;
-          args.type = type;
-          args.k = k;
-          args.activations = rows.as<void>();
-          args.m = m;
-          args.residual = residual;
-          args.n_parts = 1;
-          args.parts[0] = {weights.as<void>(), n, dbias.as<float>(), out.as<float>(), n};
-          REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
-          REQUIRE(stream.Wait());
-          INFO(FindElementTraits(type)->name << " k " << k << " m " << m << " residual "
-                                             << residual);
-          const auto want = Product(matrix, Rounded(x, m, k, residual), m, n, k, bias);
-          CHECK(NormalisedError(out.ReadFloats(), want) < 2e-6);
-          CHECK(out.GuardsHold());
-          CHECK(rows.GuardsHold());
+    const int64_t last = block == 32 ? 1056 : 2304;
+    for (const int64_t k : {block, 3 * block, int64_t{block == 32 ? 1152 : 512}, last}) {
+      for (const bool residual : {false, true}) {
+        kernels::cuda::MmvqArgs args;
+        args.type = type;
+        args.k = k;
+        args.residual = residual;
+        args.parts[0].n = k == last ? 37 : 13;
+        const int64_t n = args.parts[0].n;
+        const Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(k));
+        Random random(static_cast<uint32_t>(n));
+        const std::vector<float> all = random.Values(static_cast<size_t>(8 * k));
+        const std::vector<float> bias = random.Values(static_cast<size_t>(n));
+        for (const bool streamed : {false, true}) {
+          if (streamed && !kernels::cuda::StreamsMmvq(type, k)) continue;
+          std::vector<float> first;
+          for (const int64_t m : {1, 2, 3, 5, 8}) {
+            const std::vector<float> x(all.begin(), all.begin() + m * k);
+            INFO(FindElementTraits(type)->name << " k " << k << " m " << m << " residual "
+                                               << residual << " streamed " << streamed);
+            const auto got = RunMmvq(matrix, x, m, bias, streamed, args, stream);
+            const auto want = Product(matrix, Rounded(x, m, k, residual), m, n, k, bias);
+            CHECK(NormalisedError(got, want) < 2e-6);
+            // A row has the bits that it has alone.
+            if (m == 1) first = got;
+            CHECK(SameBits(first, std::vector<float>(got.begin(), got.begin() + n)));
+          }
         }
       }
     }
@@ -72,21 +98,25 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
 TEST_CASE("CUDA kernels: parts of one launch have the bits that they have alone", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;
-  for (const ElementType type : {ElementType::kQ4_1, ElementType::kQ4_K}) {
+  for (const ElementType type :
+       {ElementType::kQ4_1, ElementType::kQ4_K, ElementType::kQ6_K, ElementType::kQ8_0}) {
     const int64_t k = 768;
-    for (const int64_t m : {1, 3, 8}) {
+    for (const int64_t streamed_m : {1, 3, 8, -1, -3, -8}) {
+      const int64_t m = std::abs(streamed_m);
       const int64_t sizes[] = {21, 9, 21};
       Random random(static_cast<uint32_t>(m));
       const DeviceBytes dx = ToDevice(random.Values(static_cast<size_t>(m * k)));
-      const DeviceBytes rows(static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k) * m));
-      REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), m, k, false, rows.as<void>(),
-                                          stream.get()) == KernelStatus::kOk);
+      const bool streamed = streamed_m < 0;
+      const DeviceBytes rows(
+          static_cast<size_t>(kernels::cuda::QuantizedBytes(m, k, false, streamed)));
+      Quantize(dx, m, k, false, streamed, rows, stream);
       std::vector<std::unique_ptr<DeviceBytes>> weights, alone, together;
       kernels::cuda::MmvqArgs args;
       args.type = type;
       args.k = k;
       args.activations = rows.as<void>();
       args.m = m;
+      args.streamed = streamed;
       args.n_parts = 3;
       for (size_t i = 0; i < 3; ++i) {
         const auto bytes = static_cast<size_t>(m * sizes[i]) * sizeof(float);
@@ -201,7 +231,9 @@ TEST_CASE("CUDA kernels: a value that is no number makes its row's products NaN"
   const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x);
   const DeviceBytes rows(static_cast<size_t>(kernels::cuda::QuantizedRowBytes(k)) * 2);
   const DeviceBytes out(10 * sizeof(float));
-  REQUIRE(kernels::cuda::QuantizeRows(dx.as<float>(), 2, k, false, rows.as<void>(), stream.get()) ==
+  REQUIRE(kernels::cuda::QuantizeRows(
+              dx.as<float>(), 2, k,
+              kernels::cuda::MakePlaneTarget(rows.as<void>(), 2, k, false, false), stream.get()) ==
           KernelStatus::kOk);
   kernels::cuda::MmvqArgs args;
   args.type = ElementType::kQ4_1;

@@ -8,8 +8,8 @@
 namespace minfer::kernels::cuda {
 namespace {
 
-template <KvFormat k_format, KvFormat v_format, int kHeads, int kColumns>
-KernelStatus LaunchShaped(const AttentionArgs& args, cudaStream_t stream) {
+template <KvFormat k_format, KvFormat v_format, int kHeads>
+KernelStatus LaunchShaped(const AttentionArgs& args, KernelStream stream) {
   const int64_t group = args.n_heads / args.n_kv_heads;
   const int64_t grid_y = args.n_kv_heads * CeilDiv(group, kHeads);
   if (grid_y > kMaxGridYz) return KernelStatus::kBadShape;
@@ -17,27 +17,22 @@ KernelStatus LaunchShaped(const AttentionArgs& args, cudaStream_t stream) {
   shape.grid = dim3(static_cast<unsigned>(args.rows), static_cast<unsigned>(grid_y),
                     args.partials == nullptr ? 1 : kAttentionStripes);
   shape.block = dim3(kAttentionThreads);
-  shape.shared_bytes = static_cast<size_t>(kHeads) *
-                       static_cast<size_t>(KvPadded(args.k.dim) + kKvPageCells + 2) * sizeof(float);
-  return Launch(AttentionKernel<k_format, v_format, kHeads, kColumns>, shape, stream, args);
+  shape.shared_bytes =
+      static_cast<size_t>(AttentionSharedFloats<v_format, kHeads>(args.k.dim)) * sizeof(float);
+  return Launch(AttentionKernel<k_format, v_format, kHeads>, shape, stream, args);
 }
 
 template <KvFormat k_format, KvFormat v_format>
-KernelStatus LaunchFormats(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus LaunchFormats(const AttentionArgs& args, KernelStream stream) {
   // Heads that share a KV head read K and V once; those of one block.
   const int32_t group = args.n_heads / args.n_kv_heads;
-  if (args.v.dim > kAttentionThreads) {
-    return group <= 2
-               ? LaunchShaped<k_format, v_format, 2, kMaxHeadDim / kAttentionThreads>(args, stream)
-               : LaunchShaped<k_format, v_format, 4, kMaxHeadDim / kAttentionThreads>(args, stream);
-  }
-  if (group == 1) return LaunchShaped<k_format, v_format, 1, 1>(args, stream);
-  if (group <= 4) return LaunchShaped<k_format, v_format, 4, 1>(args, stream);
-  return LaunchShaped<k_format, v_format, 8, 1>(args, stream);
+  if (group == 1) return LaunchShaped<k_format, v_format, 1>(args, stream);
+  if (group <= 4) return LaunchShaped<k_format, v_format, 4>(args, stream);
+  return LaunchShaped<k_format, v_format, 8>(args, stream);
 }
 
 template <KvFormat k_format>
-KernelStatus LaunchKFormat(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus LaunchKFormat(const AttentionArgs& args, KernelStream stream) {
   switch (args.v.format) {
     case KvFormat::kF32:
       return LaunchFormats<k_format, KvFormat::kF32>(args, stream);
@@ -49,7 +44,7 @@ KernelStatus LaunchKFormat(const AttentionArgs& args, cudaStream_t stream) {
   return KernelStatus::kUnsupportedType;
 }
 
-KernelStatus LaunchAttention(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus LaunchAttention(const AttentionArgs& args, KernelStream stream) {
   switch (args.k.format) {
     case KvFormat::kF32:
       return LaunchKFormat<KvFormat::kF32>(args, stream);
@@ -67,18 +62,22 @@ int64_t AttentionPartialFloats(int64_t rows, int32_t n_heads, int32_t head_dim_v
   return rows * n_heads * kAttentionStripes * (int64_t{head_dim_v} + 2);
 }
 
-KernelStatus Attention(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus Attention(const AttentionArgs& args, KernelStream stream) {
   if (args.rows < 0 || args.n_kv_heads <= 0 || args.n_heads <= 0 ||
       args.n_heads % args.n_kv_heads != 0 || args.k.dim <= 0 || args.k.dim > kMaxHeadDim ||
       args.v.dim <= 0 || args.v.dim > kMaxHeadDim || args.rows * args.n_heads > kMaxGridX) {
     return KernelStatus::kBadShape;
   }
+  if (args.planes.out != nullptr && (args.partials == nullptr || args.v.dim % 32 != 0)) {
+    return KernelStatus::kBadShape;
+  }
   if (args.rows == 0) return KernelStatus::kOk;
   const KernelStatus status = LaunchAttention(args, stream);
   if (status != KernelStatus::kOk || args.partials == nullptr) return status;
+  const int64_t rows = args.planes.out == nullptr ? args.rows : PlaneRows(args.planes, args.rows);
   return Launch(CombineKernel,
-                {dim3(static_cast<unsigned>(args.rows * args.n_heads)), dim3(kAttentionThreads)},
-                stream, args);
+                {dim3(static_cast<unsigned>(rows * args.n_heads)), dim3(kAttentionThreads)}, stream,
+                args);
 }
 
 }  // namespace minfer::kernels::cuda

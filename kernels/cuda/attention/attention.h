@@ -5,12 +5,12 @@
 // computed one by one; where they are few, stripes of their pages are computed apart and combined.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/mmvq/mmvq.h"
 
 namespace minfer::kernels::cuda {
 
@@ -37,11 +37,13 @@ struct AttentionArgs {
   const int32_t* row_sequence = nullptr;  // below 0: the row sees nothing and is 0
   const int32_t* row_length = nullptr;    // cells seen, own included
   float* partials = nullptr;              // AttentionPartialFloats, or nullptr: no stripes
+  // Of striped rows with v.dim a multiple of 32; `out` may be nullptr then.
+  PlaneTarget planes;
 };
 
 // Floats of the partial results of `rows` striped rows.
 int64_t AttentionPartialFloats(int64_t rows, int32_t n_heads, int32_t head_dim_v);
 
-KernelStatus Attention(const AttentionArgs& args, cudaStream_t stream);
+KernelStatus Attention(const AttentionArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

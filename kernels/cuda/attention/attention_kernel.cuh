@@ -4,19 +4,25 @@
 // A block computes one row and up to kHeads query heads of one KV head, over the pages of one
 // stripe. 128 threads; page by page:
 //
-//   scores    eight lanes a cell, four cells a warp: each lane reads 16 bytes of K in turn and
-//             multiplies them with the queries, which lie in shared memory as f32
+//   values    a lane asks for its 16 bytes of V of up to eight cells, before anything else
+//   scores    eight lanes a cell, sixteen cells at once: each lane reads 16 bytes of K of its four
+//             cells in turn and multiplies them with the queries, which lie in shared memory as f32
 //   softmax   a warp a head: running maximum and sum, the page's weights to shared memory
-//   values    a thread owns columns t, t + 128, ... of V for all heads
+//   values    lanes that share columns take every G-th cell; their sums meet after the last page
 //
-// Bound by the bytes of K and V where rows are few. Shared memory: queries kHeads x padded, scores
-// kHeads x 64, factors kHeads.
+// Bound by latency where contexts are short, by the bytes of K and V where they are long. Shared
+// memory: factors and totals of kHeads, then queries kHeads x padded and scores kHeads x 64, whose
+// place the sums of the lanes take at the end.
 #pragma once
 
+#include <algorithm>
+
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
 #include "kernels/cuda/common/sink.cuh"
+#include "kernels/cuda/mmvq/quantized_row.cuh"
 
 namespace minfer::kernels::cuda {
 
@@ -27,41 +33,63 @@ inline constexpr int kLanesPerCell = 8;
 template <KvFormat format>
 inline constexpr int kChunk = 16 / KvElementBytes(format);
 
-// Chunk c of a cell's row as floats; `scales` are those of the cell.
+// A chunk of K as floats; `scale` is that of its block.
 template <KvFormat format>
-__device__ __forceinline__ void LoadChunk(const uint8_t* row, const __half* scales, int c,
-                                          float* out) {
-  const int4 bytes = reinterpret_cast<const int4*>(row)[c];
+__device__ __forceinline__ void DecodeChunk(int4 bytes, float scale, float* out) {
   const int words[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
-  if constexpr (format == KvFormat::kF32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = __int_as_float(words[i]);
-  } else if constexpr (format == KvFormat::kF16) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < kChunk<format>; ++i) {
+    if constexpr (format == KvFormat::kF32) {
+      out[i] = __int_as_float(words[i]);
+    } else if constexpr (format == KvFormat::kF16) {
       const auto half = static_cast<unsigned short>(words[i / 2] >> (16 * (i & 1)));
       out[i] = __half2float(__ushort_as_half(half));
-    }
-  } else {
-    const float scale = __half2float(scales[c / 2]);
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    } else {
       out[i] = scale * static_cast<float>(static_cast<int8_t>(words[i / 4] >> (8 * (i & 3))));
     }
   }
 }
 
+// Elements of V that a lane owns.
 template <KvFormat format>
-__device__ __forceinline__ float LoadElement(const uint8_t* slab, int cell, int d, int dim) {
-  const int at = cell * KvPadded(dim) + d;
-  if constexpr (format == KvFormat::kF32) return reinterpret_cast<const float*>(slab)[at];
-  if constexpr (format == KvFormat::kF16) {
-    return __half2float(reinterpret_cast<const __half*>(slab)[at]);
+inline constexpr int kOwned = format == KvFormat::kF32 ? 4 : 8;
+// Cells whose values a lane asks for at once.
+inline constexpr int kAhead = 8;
+
+// A lane's elements of one cell, as they are stored.
+template <KvFormat format>
+struct StoredValues {
+  int4 words = {};
+  float scale = 0.0f;
+
+  __device__ void Load(const uint8_t* slab, int cell, int lane, int dim) {
+    const int64_t at = static_cast<int64_t>(cell) * KvPadded(dim) + lane * kOwned<format>;
+    const uint8_t* from = slab + at * KvElementBytes(format);
+    if constexpr (format == KvFormat::kQ8_0) {
+      const int2 half = *reinterpret_cast<const int2*>(from);
+      words.x = half.x;
+      words.y = half.y;
+      const auto* scales = reinterpret_cast<const __half*>(slab + KvPlaneBytes(format, dim));
+      scale = __half2float(scales[cell * KvBlocks(dim) + lane * kOwned<format> / kKvBlock]);
+    } else {
+      words = *reinterpret_cast<const int4*>(from);
+    }
   }
-  const auto* scales = reinterpret_cast<const __half*>(slab + KvPlaneBytes(format, dim));
-  return __half2float(scales[cell * KvBlocks(dim) + d / kKvBlock]) *
-         static_cast<float>(reinterpret_cast<const int8_t*>(slab)[at]);
-}
+  __device__ void Decode(float* out) const {
+    const int all[4] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+    for (int i = 0; i < kOwned<format>; ++i) {
+      if constexpr (format == KvFormat::kF32) {
+        out[i] = __int_as_float(all[i]);
+      } else if constexpr (format == KvFormat::kF16) {
+        const auto half = static_cast<unsigned short>(all[i / 2] >> (16 * (i & 1)));
+        out[i] = __half2float(__ushort_as_half(half));
+      } else {
+        out[i] = scale * static_cast<float>(static_cast<int8_t>(all[i / 4] >> (8 * (i & 3))));
+      }
+    }
+  }
+};
 
 // What a block attends: cells [low, high) of a row.
 struct VisibleCells {
@@ -84,37 +112,52 @@ __device__ __forceinline__ VisibleCells FindVisible(const AttentionArgs& args, i
 template <KvFormat format, int kHeads>
 __device__ __forceinline__ void ScorePage(const AttentionArgs& args, const uint8_t* slab, int first,
                                           int last, const float* queries, float* scores) {
+  constexpr int kAtOnce = kAttentionThreads / kLanesPerCell;
+  constexpr int kCells = kKvPageCells / kAtOnce;
   const int dim = args.k.dim;
   const int padded = KvPadded(dim);
   const int part = threadIdx.x % kLanesPerCell;
   const auto* scales = reinterpret_cast<const __half*>(slab + KvPlaneBytes(format, dim));
-  for (int base = 0; base < kKvPageCells; base += kAttentionThreads / kLanesPerCell) {
-    const int cell = base + threadIdx.x / kLanesPerCell;
-    const bool seen = cell >= first && cell < last;
-    float sums[kHeads];
+  float sums[kCells][kHeads] = {};
+  for (int c = part; c < padded / kChunk<format>; c += kLanesPerCell) {
+    int4 stored[kCells];
+    float scale[kCells];
 #pragma unroll
-    for (int h = 0; h < kHeads; ++h) sums[h] = 0.0f;
-    if (seen) {
+    for (int j = 0; j < kCells; ++j) {
+      const int cell = j * kAtOnce + threadIdx.x / kLanesPerCell;
+      const bool seen = cell >= first && cell < last;
       const uint8_t* row = slab + static_cast<int64_t>(cell) * padded * KvElementBytes(format);
-      for (int c = part; c < padded / kChunk<format>; c += kLanesPerCell) {
-        float k[kChunk<format>];
-        LoadChunk<format>(row, scales + cell * KvBlocks(dim), c, k);
-#pragma unroll
-        for (int h = 0; h < kHeads; ++h) {
-          const float* q = queries + h * padded + c * kChunk<format>;
-#pragma unroll
-          for (int i = 0; i < kChunk<format>; ++i) sums[h] = fmaf(q[i], k[i], sums[h]);
-        }
+      stored[j] = seen ? reinterpret_cast<const int4*>(row)[c] : make_int4(0, 0, 0, 0);
+      scale[j] = 0.0f;
+      if constexpr (format == KvFormat::kQ8_0) {
+        if (seen) scale[j] = __half2float(scales[cell * KvBlocks(dim) + c / 2]);
       }
     }
 #pragma unroll
+    for (int j = 0; j < kCells; ++j) {
+      float k[kChunk<format>];
+      DecodeChunk<format>(stored[j], scale[j], k);
+#pragma unroll
+      for (int h = 0; h < kHeads; ++h) {
+        const float* q = queries + h * padded + c * kChunk<format>;
+#pragma unroll
+        for (int i = 0; i < kChunk<format>; ++i) sums[j][h] = fmaf(q[i], k[i], sums[j][h]);
+      }
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kCells; ++j) {
+    const int cell = j * kAtOnce + threadIdx.x / kLanesPerCell;
+    const bool seen = cell >= first && cell < last;
+#pragma unroll
     for (int h = 0; h < kHeads; ++h) {
+      float sum = sums[j][h];
 #pragma unroll
       for (int offset = kLanesPerCell / 2; offset > 0; offset /= 2) {
-        sums[h] += __shfl_xor_sync(0xffffffffu, sums[h], offset);
+        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
       }
       if (part != 0) continue;
-      float score = sums[h] * args.scale;
+      float score = sum * args.scale;
       if (args.softcap > 0.0f) score = args.softcap * tanhf(score / args.softcap);
       scores[h * kKvPageCells + cell] = seen ? score : -INFINITY;
     }
@@ -139,20 +182,125 @@ __device__ __forceinline__ float SoftmaxPage(float* scores, float* highest, floa
   return factor;
 }
 
-template <KvFormat k_format, KvFormat v_format, int kHeads, int kColumns>
+// A lane's sums over the cells of its group, for all heads of the block. Lanes `group`, of which
+// each owns the columns of `lane`; a thread beyond all columns has no group.
+template <KvFormat format, int kHeads>
+struct ValueSums {
+  int lanes;
+  int groups;
+  int lane;
+  int group;
+  float sums[kHeads][kOwned<format>] = {};
+  StoredValues<format> ahead[kAhead];
+
+  __device__ explicit ValueSums(int dim) {
+    lanes = KvPadded(dim) / kOwned<format>;
+    groups = kAttentionThreads / lanes;
+    lane = static_cast<int>(threadIdx.x) % lanes;
+    group = static_cast<int>(threadIdx.x) / lanes;
+  }
+  __device__ int Cell(int batch, int i) const { return group + groups * (batch * kAhead + i); }
+  __device__ bool Sees(int cell, int first, int last) const {
+    return group < groups && cell >= first && cell < last;
+  }
+
+  __device__ __forceinline__ void LoadBatch(const uint8_t* slab, int batch, int first, int last,
+                                            int dim) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const int cell = Cell(batch, i);
+      if (Sees(cell, first, last)) ahead[i].Load(slab, cell, lane, dim);
+    }
+  }
+  // The page's weights on the values; the first batch has been loaded.
+  __device__ __forceinline__ void AddPage(const uint8_t* slab, int first, int last, int dim,
+                                          const float* weights, const float* factors) {
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+#pragma unroll
+      for (int i = 0; i < kOwned<format>; ++i) sums[h][i] *= factors[h];
+    }
+    for (int batch = 0; batch * kAhead * groups < kKvPageCells; ++batch) {
+      if (batch > 0) LoadBatch(slab, batch, first, last, dim);
+#pragma unroll
+      for (int j = 0; j < kAhead; ++j) {
+        const int cell = Cell(batch, j);
+        if (!Sees(cell, first, last)) continue;
+        float values[kOwned<format>];
+        ahead[j].Decode(values);
+#pragma unroll
+        for (int h = 0; h < kHeads; ++h) {
+          const float weight = weights[h * kKvPageCells + cell];
+#pragma unroll
+          for (int i = 0; i < kOwned<format>; ++i) {
+            sums[h][i] = fmaf(weight, values[i], sums[h][i]);
+          }
+        }
+      }
+    }
+  }
+  // parts[(head * groups + group) * padded + column]
+  __device__ __forceinline__ void Store(float* parts) const {
+    if (group >= groups) return;
+    const int padded = lanes * kOwned<format>;
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+      float* to = parts + (h * groups + group) * padded + lane * kOwned<format>;
+#pragma unroll
+      for (int i = 0; i < kOwned<format>; ++i) to[i] = sums[h][i];
+    }
+  }
+  __device__ float Column(const float* parts, int h, int d) const {
+    const int padded = lanes * kOwned<format>;
+    float sum = 0.0f;
+    for (int g = 0; g < groups; ++g) sum += parts[(h * groups + g) * padded + d];
+    return sum;
+  }
+};
+
+// Floats of shared memory that a block needs.
+template <KvFormat v_format, int kHeads>
+int AttentionSharedFloats(int k_dim) {
+  const int while_running = KvPadded(k_dim) + kKvPageCells;
+  return kHeads * (2 + std::max(while_running, kAttentionThreads * kOwned<v_format>));
+}
+
+template <KvFormat k_format, KvFormat v_format, int kHeads>
 __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionArgs args) {
-  extern __shared__ float shared[];
+  GridDependencyLaunch();
+  GridDependencyWait();
+  extern __shared__ __align__(16) float shared[];
   const int padded = KvPadded(args.k.dim);
   float* queries = shared;
   float* scores = queries + kHeads * padded;
-  float* factors = scores + kHeads * kKvPageCells;
+  float* parts = shared;
+  float* factors =
+      shared + kHeads * max(padded + kKvPageCells, kAttentionThreads * kOwned<v_format>);
   float* totals = factors + kHeads;
   const int64_t row = blockIdx.x;
   const int group = args.n_heads / args.n_kv_heads;
-  const int parts = (group + kHeads - 1) / kHeads;
-  const int kv_head = blockIdx.y / parts;
-  const int first_head = kv_head * group + static_cast<int>(blockIdx.y) % parts * kHeads;
+  const int blocks = (group + kHeads - 1) / kHeads;
+  const int kv_head = blockIdx.y / blocks;
+  const int first_head = kv_head * group + static_cast<int>(blockIdx.y) % blocks * kHeads;
   const int heads = min(kHeads, (kv_head + 1) * group - first_head);
+  const VisibleCells seen = FindVisible(args, row);
+  const int first_page = seen.low / kKvPageCells;
+  const int pages = (seen.high + kKvPageCells - 1) / kKvPageCells - first_page;
+  const int stripe = static_cast<int>(blockIdx.z);
+  const int per_stripe = (pages + static_cast<int>(gridDim.z) - 1) / static_cast<int>(gridDim.z);
+  const int end = min(pages, (stripe + 1) * per_stripe);
+  const bool empty = stripe * per_stripe >= end;
+  const int64_t at = row * args.n_heads + first_head;
+  const int stride = args.v.dim + 2;
+  if (empty && args.partials != nullptr) {
+    // The combining step reads no more of it.
+    if (static_cast<int>(threadIdx.x) < heads) {
+      float* to = args.partials + ((at + threadIdx.x) * kAttentionStripes + stripe) * stride;
+      to[0] = -INFINITY;
+      to[1] = 0.0f;
+    }
+    return;
+  }
 
   for (int i = threadIdx.x; i < kHeads * padded; i += kAttentionThreads) {
     const int h = i / padded;
@@ -161,7 +309,7 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
                      ? args.q[(row * args.n_heads + first_head + h) * args.k.dim + d]
                      : 0.0f;
   }
-  float sums[kHeads][kColumns] = {};
+  ValueSums<v_format, kHeads> values(args.v.dim);
   constexpr int kHeadsPerWarp = (kHeads + 3) / 4;
   float highest[kHeadsPerWarp];
   float total[kHeadsPerWarp];
@@ -171,12 +319,6 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
     total[i] = 0.0f;
   }
   const int warp = threadIdx.x / kWarp;
-  const VisibleCells seen = FindVisible(args, row);
-  const int first_page = seen.low / kKvPageCells;
-  const int pages = (seen.high + kKvPageCells - 1) / kKvPageCells - first_page;
-  const int stripe = static_cast<int>(blockIdx.z);
-  const int per_stripe = (pages + static_cast<int>(gridDim.z) - 1) / static_cast<int>(gridDim.z);
-  const int end = min(pages, (stripe + 1) * per_stripe);
   for (int p = stripe * per_stripe; p < end; ++p) {
     const int page_start = (first_page + p) * kKvPageCells;
     const int first = max(0, seen.low - page_start);
@@ -186,6 +328,7 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
         args.k.pages + page * args.k.page_bytes + kv_head * KvSlabBytes(k_format, args.k.dim);
     const uint8_t* v =
         args.v.pages + page * args.v.page_bytes + kv_head * KvSlabBytes(v_format, args.v.dim);
+    values.LoadBatch(v, 0, first, last, args.v.dim);
     __syncthreads();
     ScorePage<k_format, kHeads>(args, k, first, last, queries, scores);
     __syncthreads();
@@ -197,23 +340,9 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
       if (threadIdx.x % kWarp == 0) factors[h] = factor;
     }
     __syncthreads();
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      const int d = threadIdx.x + c * kAttentionThreads;
-      if (d >= args.v.dim) continue;
-#pragma unroll
-      for (int h = 0; h < kHeads; ++h) sums[h][c] *= factors[h];
-#pragma unroll 4
-      for (int cell = first; cell < last; ++cell) {
-        const float value = LoadElement<v_format>(v, cell, d, args.v.dim);
-#pragma unroll
-        for (int h = 0; h < kHeads; ++h) {
-          sums[h][c] = fmaf(scores[h * kKvPageCells + cell], value, sums[h][c]);
-        }
-      }
-    }
+    values.AddPage(v, first, last, args.v.dim, scores, factors);
   }
-  // The last page's factors may still be read: warps without columns of V are here first.
+  // The last page's weights and factors may still be read.
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < kHeadsPerWarp; ++i) {
@@ -222,43 +351,47 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
     totals[h] = total[i];
     factors[h] = highest[i];
   }
+  values.Store(parts);
   __syncthreads();
-  const int64_t at = row * args.n_heads + first_head;
-#pragma unroll
-  for (int h = 0; h < kHeads; ++h) {
-    if (h >= heads) break;
+  for (int h = 0; h < heads; ++h) {
     if (args.partials == nullptr) {
       const SinkScale sink = AddSink(args.sinks, first_head + h, factors[h], totals[h]);
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const int d = threadIdx.x + c * kAttentionThreads;
-        if (d >= args.v.dim) continue;
+      for (int d = threadIdx.x; d < args.v.dim; d += kAttentionThreads) {
         args.out[(at + h) * args.v.dim + d] =
-            seen.high > seen.low ? sums[h][c] * sink.keep / sink.total : 0.0f;
+            seen.high > seen.low ? values.Column(parts, h, d) * sink.keep / sink.total : 0.0f;
       }
       continue;
     }
-    // A partial: maximum, sum, then the columns; those of an empty stripe are not read.
-    float* to = args.partials + ((at + h) * kAttentionStripes + stripe) * (args.v.dim + 2);
+    // A partial: maximum, sum, then the columns.
+    float* to = args.partials + ((at + h) * kAttentionStripes + stripe) * stride;
     if (threadIdx.x == 0) {
       to[0] = factors[h];
       to[1] = totals[h];
     }
-    if (stripe * per_stripe >= end) continue;
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      const int d = threadIdx.x + c * kAttentionThreads;
-      if (d < args.v.dim) to[2 + d] = sums[h][c];
+    for (int d = threadIdx.x; d < args.v.dim; d += kAttentionThreads) {
+      to[2 + d] = values.Column(parts, h, d);
     }
   }
 }
 
 // A block a row and head: each partial counts exp(its maximum - the largest), empty ones nothing.
+// With planes the result is quantised too, a warp 32 columns; rows past the last are zeros there.
 __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   __shared__ float weights[kAttentionStripes];
   __shared__ float shared_total;
   static_assert(kAttentionStripes == kWarp);
   const int64_t at = blockIdx.x;
+  const int64_t row = at / args.n_heads;
+  const int64_t width = int64_t{args.n_heads} * args.v.dim;
+  const int64_t first_block = at % args.n_heads * (args.v.dim / 32);
+  if (row >= args.rows) {
+    for (int d = threadIdx.x; d < args.v.dim; d += kAttentionThreads) {
+      QuantizeToPlanes(args.planes, width, row, first_block + d / 32, d % 32, 0.0f);
+    }
+    return;
+  }
   const int stride = args.v.dim + 2;
   const float* partials = args.partials + at * kAttentionStripes * stride;
   if (threadIdx.x < kWarp) {
@@ -273,7 +406,7 @@ __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs
     if (threadIdx.x == 0) shared_total = sink.total;
   }
   __syncthreads();
-  const VisibleCells seen = FindVisible(args, at / args.n_heads);
+  const VisibleCells seen = FindVisible(args, row);
   const int pages = seen.high <= seen.low
                         ? 0
                         : (seen.high + kKvPageCells - 1) / kKvPageCells - seen.low / kKvPageCells;
@@ -282,7 +415,11 @@ __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs
   for (int d = threadIdx.x; d < args.v.dim; d += kAttentionThreads) {
     float sum = 0.0f;
     for (int s = 0; s < stripes; ++s) sum = fmaf(weights[s], partials[s * stride + 2 + d], sum);
-    args.out[at * args.v.dim + d] = stripes > 0 ? sum / shared_total : 0.0f;
+    const float value = stripes > 0 ? sum / shared_total : 0.0f;
+    if (args.out != nullptr) args.out[at * args.v.dim + d] = value;
+    if (args.planes.out != nullptr) {
+      QuantizeToPlanes(args.planes, width, row, first_block + d / 32, d % 32, value);
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 
 namespace minfer::kernels::cuda {
 
@@ -36,13 +37,23 @@ KernelStatus AllowSharedBytes(Kernel* kernel, int bytes) {
 }
 
 // Enqueues the kernel; kDeviceError when the launch was refused, with the reason in
-// cudaGetLastError.
+// cudaGetLastError. A kernel given an early stream waits by itself (arch/griddepcontrol.cuh).
 template <typename... Parameters, typename... Arguments>
-KernelStatus Launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
+KernelStatus Launch(void (*kernel)(Parameters...), const LaunchShape& shape, KernelStream stream,
                     Arguments&&... arguments) {
-  kernel<<<shape.grid, shape.block, shape.shared_bytes, stream>>>(
-      std::forward<Arguments>(arguments)...);
-  return cudaPeekAtLastError() == cudaSuccess ? KernelStatus::kOk : KernelStatus::kDeviceError;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream.stream;
+  config.attrs = &early;
+  config.numAttrs = stream.early ? 1 : 0;
+  const cudaError_t error =
+      cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+  return error == cudaSuccess ? KernelStatus::kOk : KernelStatus::kDeviceError;
 }
 
 }  // namespace minfer::kernels::cuda

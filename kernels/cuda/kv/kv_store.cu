@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/kv/kv_store.h"
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
 
@@ -54,16 +55,43 @@ __device__ __forceinline__ void StoreValue(const KvSide& side, int64_t cell, int
   }
 }
 
-// A warp a block of 32 values of one head; first all of K, then all of V.
+// A head of Q by a warp, all of it read before anything is written: the output may be the input.
+__device__ __forceinline__ void RotateHead(const RopeArgs& args, int64_t row, int head, int lane) {
+  constexpr int kEach = kMaxStoredQDim / kWarp;
+  const int64_t at = (row * args.n_heads + head) * args.head_dim;
+  const float* cos_sin = args.cos_sin + row * args.rope_dim;
+  float values[kEach];
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int d = lane + i * kWarp;
+    if (d >= args.head_dim) break;
+    values[i] = Rotated(args.x + at, cos_sin, d, args.rope_dim, args.neox);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int d = lane + i * kWarp;
+    if (d < args.head_dim) args.out[at + d] = values[i];
+  }
+}
+
+// A warp a block of 32 values of one head; first all of K, then all of V. Then a warp a head of Q.
 __global__ void __launch_bounds__(kThreads) KvStoreKernel(KvStoreArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int lane = threadIdx.x % kWarp;
   const int64_t row = blockIdx.x;
-  const int64_t cell = args.cells[row];
-  const int64_t page = cell / kKvPageCells;
-  if (cell < 0 || page >= args.k_side.n_pages || page >= args.v_side.n_pages) return;
   int task = blockIdx.y * kWarps + threadIdx.x / kWarp;
   const int k_blocks = KvBlocks(args.k_side.dim);
   const int v_blocks = KvBlocks(args.v_side.dim);
+  const int first_q = args.n_kv_heads * (k_blocks + v_blocks);
+  if (task >= first_q) {
+    if (task - first_q < args.rope.n_heads) RotateHead(args.rope, row, task - first_q, lane);
+    return;
+  }
+  const int64_t cell = args.cells[row];
+  const int64_t page = cell / kKvPageCells;
+  if (cell < 0 || page >= args.k_side.n_pages || page >= args.v_side.n_pages) return;
   if (task < args.n_kv_heads * k_blocks) {
     const int head = task / k_blocks;
     const int block = task % k_blocks;
@@ -79,7 +107,6 @@ __global__ void __launch_bounds__(kThreads) KvStoreKernel(KvStoreArgs args) {
     return;
   }
   task -= args.n_kv_heads * k_blocks;
-  if (task >= args.n_kv_heads * v_blocks) return;
   const int head = task / v_blocks;
   const int block = task % v_blocks;
   const int d = block * kKvBlock + lane;
@@ -89,9 +116,16 @@ __global__ void __launch_bounds__(kThreads) KvStoreKernel(KvStoreArgs args) {
 
 }  // namespace
 
-KernelStatus KvStore(const KvStoreArgs& args, cudaStream_t stream) {
+KernelStatus KvStore(const KvStoreArgs& args, KernelStream stream) {
+  const bool with_q = args.rope.x != nullptr;
+  if (with_q && (args.rope.n_heads <= 0 || args.rope.rows != args.rows ||
+                 args.rope.head_dim > kMaxStoredQDim || args.rope.rope_dim % 2 != 0 ||
+                 args.rope.rope_dim > args.rope.head_dim)) {
+    return KernelStatus::kBadShape;
+  }
   const int64_t tasks =
-      int64_t{args.n_kv_heads} * (KvBlocks(args.k_side.dim) + KvBlocks(args.v_side.dim));
+      int64_t{args.n_kv_heads} * (KvBlocks(args.k_side.dim) + KvBlocks(args.v_side.dim)) +
+      (with_q ? args.rope.n_heads : 0);
   const int64_t grid_y = CeilDiv(tasks, kWarps);
   if (args.rows < 0 || args.rows > kMaxGridX || args.n_kv_heads <= 0 || args.k_side.dim <= 0 ||
       args.v_side.dim <= 0 || grid_y > kMaxGridYz) {

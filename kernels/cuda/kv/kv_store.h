@@ -4,12 +4,12 @@
 // Stores rows of K and V in their cells, K rotated on the way where asked.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/vector/vector.h"
 
 namespace minfer::kernels::cuda {
 
@@ -25,8 +25,13 @@ struct KvStoreArgs {
   const float* cos_sin = nullptr;
   int32_t rope_dim = 0;
   bool neox = false;
+  // Rows of Q that are rotated by the same launch; none where rope.x is nullptr. Heads up to
+  // kMaxStoredQDim.
+  RopeArgs rope;
 };
 
-KernelStatus KvStore(const KvStoreArgs& args, cudaStream_t stream);
+inline constexpr int kMaxStoredQDim = 512;
+
+KernelStatus KvStore(const KvStoreArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

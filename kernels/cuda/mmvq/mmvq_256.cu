@@ -35,7 +35,7 @@ struct ScaledPair {
     const float2 head = p == 0 ? head_low : head_high;
     float sum = scale_low * head_low.x * static_cast<float>(Dot16(low, Int4At(a)));
     sum = fmaf(scale_high * head_high.x, static_cast<float>(Dot16(high, Int4At(a + 32))), sum);
-    return fmaf(-min, head.x * static_cast<float>(__float_as_int(head.y)), sum);
+    return fmaf(-min, head.x * static_cast<float>(QuantSum(head)), sum);
   }
 };
 
@@ -126,9 +126,9 @@ struct Unit<ElementType::kQ6_K> {
   }
 };
 
-KernelStatus Mmvq256(const MmvqArgs& args, cudaStream_t stream);
+KernelStatus Mmvq256(const MmvqArgs& args, KernelStream stream);
 
-KernelStatus Mmvq256(const MmvqArgs& args, cudaStream_t stream) {
+KernelStatus Mmvq256(const MmvqArgs& args, KernelStream stream) {
   const int64_t row_bytes = WeightRowBytes(args.type, args.k);
   switch (args.type) {
     case ElementType::kQ4_K:

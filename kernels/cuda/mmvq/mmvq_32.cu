@@ -42,7 +42,7 @@ struct OffsetBlock {
 
   __device__ float Product(const int8_t* quants, const float2* heads, int u, int offset) const {
     const float2 head = heads[u];
-    const int dot = Dot32(codes, quants, u) - offset * __float_as_int(head.y);
+    const int dot = Dot32(codes, quants, u) - offset * QuantSum(head);
     return scale * head.x * static_cast<float>(dot);
   }
 };
@@ -55,7 +55,7 @@ struct MinBlock {
 
   __device__ float Dot(const int8_t* quants, const float2* heads, int u) const {
     const float2 head = heads[u];
-    const float sum = head.x * static_cast<float>(__float_as_int(head.y));
+    const float sum = head.x * static_cast<float>(QuantSum(head));
     return fmaf(min, sum, scale * head.x * static_cast<float>(Dot32(codes, quants, u)));
   }
 };
@@ -116,9 +116,9 @@ struct Unit<ElementType::kQ5_1> : MinBlock {
   }
 };
 
-KernelStatus Mmvq32(const MmvqArgs& args, cudaStream_t stream);
+KernelStatus Mmvq32(const MmvqArgs& args, KernelStream stream);
 
-KernelStatus Mmvq32(const MmvqArgs& args, cudaStream_t stream) {
+KernelStatus Mmvq32(const MmvqArgs& args, KernelStream stream) {
   const int64_t row_bytes = WeightRowBytes(args.type, args.k);
   switch (args.type) {
     case ElementType::kQ4_0:

@@ -11,10 +11,12 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/decode.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/mmvq/quantized_row.cuh"
 
 namespace minfer::kernels::cuda {
 
@@ -82,6 +84,8 @@ __device__ __forceinline__ void MmvqRow(const MmvqKernelArgs& args, const uint8_
 template <ElementType type, int kRows>
 __global__ void __launch_bounds__(kMmvqThreads)
     MmvqKernel(const __grid_constant__ MmvqKernelArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int lane = threadIdx.x % kWarp;
   int p = 0;
   while (p + 1 < args.n_parts && blockIdx.x >= args.first_block[p + 1]) ++p;
@@ -108,6 +112,8 @@ __global__ void __launch_bounds__(kMmvqThreads)
 template <ElementType type, int kRows>
 __global__ void __launch_bounds__(kMmvqThreads)
     MmvqGatedKernel(const __grid_constant__ MmvqKernelArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int64_t r = static_cast<int64_t>(blockIdx.x) * kMmvqWarps + threadIdx.x / kWarp;
   const MmvqPart& up = args.parts[1];
   if (r >= up.n) return;
@@ -126,7 +132,7 @@ __global__ void __launch_bounds__(kMmvqThreads)
 }
 
 template <ElementType type, int kRows>
-KernelStatus LaunchMmvqRows(MmvqKernelArgs* args, cudaStream_t stream) {
+KernelStatus LaunchMmvqRows(MmvqKernelArgs* args, KernelStream stream) {
   const bool gated = args->gate != MmvqGate::kNone;
   int64_t grid = 0;
   for (int p = 0; p < args->n_parts; ++p) {
@@ -142,7 +148,7 @@ KernelStatus LaunchMmvqRows(MmvqKernelArgs* args, cudaStream_t stream) {
 }
 
 template <ElementType type>
-KernelStatus LaunchMmvq(MmvqKernelArgs* args, cudaStream_t stream) {
+KernelStatus LaunchMmvq(MmvqKernelArgs* args, KernelStream stream) {
   if (args->rows == 1) return LaunchMmvqRows<type, 1>(args, stream);
   if (args->rows == 2) return LaunchMmvqRows<type, 2>(args, stream);
   if (args->rows <= 4) return LaunchMmvqRows<type, 4>(args, stream);
@@ -152,7 +158,7 @@ KernelStatus LaunchMmvq(MmvqKernelArgs* args, cudaStream_t stream) {
 // In groups of at most eight rows of activations.
 template <ElementType type>
 KernelStatus RunMmvq(const MmvqArgs& args, int64_t weight_row_bytes, int64_t block,
-                     cudaStream_t stream) {
+                     KernelStream stream) {
   if (args.k % block != 0) return KernelStatus::kBadShape;
   const int per_row = args.residual ? 2 : 1;
   const int64_t row_bytes = QuantizedRowBytes(args.k);

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/vector/rows.h"
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/decode.cuh"
 #include "kernels/cuda/common/for_type.h"
 #include "kernels/cuda/common/launch.cuh"
@@ -18,6 +19,8 @@ template <ElementType type>
 __global__ void __launch_bounds__(kThreads)
     GetRowsKernel(const uint8_t* table, int64_t table_rows, int64_t row_bytes, int64_t k,
                   const int32_t* ids, float* out) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int64_t i = (static_cast<int64_t>(blockIdx.y) * kThreads + threadIdx.x) * kValues;
   if (i >= k) return;
   const int64_t id = ids[blockIdx.x];
@@ -38,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 KernelStatus GetRows(ElementType type, const void* table, int64_t table_rows, int64_t k,
-                     const int32_t* ids, int64_t rows, float* out, cudaStream_t stream) {
+                     const int32_t* ids, int64_t rows, float* out, KernelStream stream) {
   const int64_t row_bytes = WeightRowBytes(type, k);
   const int64_t grid_y = CeilDiv(k, kThreads * kValues);
   if (rows < 0 || row_bytes == 0 || rows > kMaxGridX || grid_y > kMaxGridYz) {
@@ -54,7 +57,7 @@ KernelStatus GetRows(ElementType type, const void* table, int64_t table_rows, in
 }
 
 KernelStatus SelectRows(const float* x, int64_t x_rows, int64_t cols, const int32_t* ids,
-                        int64_t rows, float* out, cudaStream_t stream) {
+                        int64_t rows, float* out, KernelStream stream) {
   const int64_t grid_y = CeilDiv(cols, kThreads * kValues);
   if (rows < 0 || cols <= 0 || rows > kMaxGridX || grid_y > kMaxGridYz) {
     return KernelStatus::kBadShape;

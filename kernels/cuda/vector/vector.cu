@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
+#include "kernels/cuda/mmvq/quantized_row.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
@@ -43,6 +45,8 @@ inline constexpr bool kIsBinary = op != Elementwise::kScale&& op != Elementwise:
 
 template <Elementwise op>
 __global__ void __launch_bounds__(kThreads) ElementwiseKernel(ElementwiseArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < args.count;
        i += step) {
@@ -53,15 +57,19 @@ __global__ void __launch_bounds__(kThreads) ElementwiseKernel(ElementwiseArgs ar
 }
 
 template <Elementwise op>
-KernelStatus LaunchElementwise(const ElementwiseArgs& args, cudaStream_t stream) {
+KernelStatus LaunchElementwise(const ElementwiseArgs& args, KernelStream stream) {
   // Each thread takes a few values where there are many.
   const int64_t grid = std::min<int64_t>(CeilDiv(args.count, kThreads), 1 << 16);
   return Launch(ElementwiseKernel<op>, {dim3(static_cast<unsigned>(grid)), dim3(kThreads)}, stream,
                 args);
 }
 
+constexpr int kNormThreads = 1024;
+constexpr int kNormVectors = 4;  // of four values that a thread keeps in registers
+static_assert(kMaxPlaneNorm == 4 * kNormThreads * kNormVectors);
+
 __device__ float BlockSum(float x) {
-  __shared__ float parts[kThreads / kWarp];
+  __shared__ float parts[kNormThreads / kWarp];
   const float sum = WarpSum(x);
   __syncthreads();  // the sum before may still be read
   if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = sum;
@@ -71,9 +79,67 @@ __device__ float BlockSum(float x) {
   return total;
 }
 
-// A block a row. A thread reads and writes the same values, so the output may be the input.
+// A block a row, read once, all loads in flight together. With planes the row is quantised too;
+// rows past the last are zeros there.
+template <bool kPlanes>
+__global__ void __launch_bounds__(kNormThreads)
+    RmsNormVectorKernel(const float4* x, const float4* weight, float4* out, int rows, int vectors,
+                        float eps, PlaneTarget planes) {
+  GridDependencyLaunch();
+  float4 weights[kNormVectors];
+#pragma unroll
+  for (int v = 0; v < kNormVectors; ++v) {
+    const int i = threadIdx.x + v * blockDim.x;
+    weights[v] = i < vectors ? weight[i] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+  GridDependencyWait();
+  const int row = static_cast<int>(blockIdx.x);
+  const bool present = row < rows;
+  const float4* from = x + static_cast<int64_t>(row) * vectors;
+  float4 kept[kNormVectors];
+  float sum = 0.0f;
+#pragma unroll
+  for (int v = 0; v < kNormVectors; ++v) {
+    const int i = threadIdx.x + v * blockDim.x;
+    kept[v] = present && i < vectors ? from[i] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+#pragma unroll
+  for (int v = 0; v < kNormVectors; ++v) {
+    sum = fmaf(kept[v].x, kept[v].x, sum);
+    sum = fmaf(kept[v].y, kept[v].y, sum);
+    sum = fmaf(kept[v].z, kept[v].z, sum);
+    sum = fmaf(kept[v].w, kept[v].w, sum);
+  }
+  const float mean = BlockSum(sum) / static_cast<float>(4 * vectors);
+  const float inverse = present ? 1.0f / sqrtf(mean + eps) : 0.0f;
+#pragma unroll
+  for (int v = 0; v < kNormVectors; ++v) {
+    const int i = threadIdx.x + v * blockDim.x;
+    const float4 w = weights[v];
+    const float4 k = kept[v];
+    const float4 value = make_float4(k.x * inverse * w.x, k.y * inverse * w.y, k.z * inverse * w.z,
+                                     k.w * inverse * w.w);
+    const bool inside = i < vectors;
+    if (out != nullptr && present && inside) {
+      out[static_cast<int64_t>(row) * vectors + i] = value;
+    }
+    if constexpr (kPlanes) {
+      const int64_t width = 4 * static_cast<int64_t>(vectors);
+      const float4 rest =
+          QuantizeFour(value, i % 8, FindPlane(planes, width, row, 0, i / 8), inside);
+      if (planes.residual) {
+        QuantizeFour(rest, i % 8, FindPlane(planes, width, row, 1, i / 8), inside);
+      }
+    }
+  }
+}
+
+// The same for rows of any length and place. A thread reads and writes the same values, so the
+// output may be the input.
 __global__ void __launch_bounds__(kThreads)
     RmsNormKernel(const float* x, const float* weight, float* out, int64_t width, float eps) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const float* row = x + static_cast<int64_t>(blockIdx.x) * width;
   float* to = out + static_cast<int64_t>(blockIdx.x) * width;
   float sum = 0.0f;
@@ -88,6 +154,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     LayerNormKernel(const float* x, const float* weight, const float* bias, float* out,
                     int64_t width, float eps) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const float* row = x + static_cast<int64_t>(blockIdx.x) * width;
   float* to = out + static_cast<int64_t>(blockIdx.x) * width;
   float sum = 0.0f;
@@ -107,6 +175,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     RopeTableKernel(const __grid_constant__ RopeAngles angles, const int32_t* positions,
                     int64_t count, float* out) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
   const int64_t row = i / angles.pairs;
@@ -118,6 +188,8 @@ __global__ void __launch_bounds__(kThreads)
 
 // A block a head. All values are read before the first is written, so the output may be the input.
 __global__ void __launch_bounds__(kThreads) RopeKernel(RopeArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
   extern __shared__ float head[];
   const int64_t at = static_cast<int64_t>(blockIdx.x) * args.head_dim;
   const float* cos_sin = args.cos_sin + blockIdx.x / args.n_heads * args.rope_dim;
@@ -134,7 +206,7 @@ unsigned ThreadsFor(int64_t width) {
 
 }  // namespace
 
-KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStream_t stream) {
+KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, KernelStream stream) {
   if (args.count < 0 || (op == Elementwise::kAddBias && args.cols <= 0)) {
     return KernelStatus::kBadShape;
   }
@@ -163,15 +235,39 @@ KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStr
 }
 
 KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t rows, int64_t width,
-                     float eps, cudaStream_t stream) {
-  if (rows < 0 || width <= 0 || rows > kMaxGridX) return KernelStatus::kBadShape;
+                     float eps, KernelStream stream, const PlaneTarget& planes) {
+  const bool quantises = planes.out != nullptr;
+  if (rows < 0 || width <= 0 || rows > kMaxGridX || (quantises && width % 32 != 0)) {
+    return KernelStatus::kBadShape;
+  }
   if (rows == 0) return KernelStatus::kOk;
-  return Launch(RmsNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))}, stream,
-                x, weight, out, width, eps);
+  const bool aligned = (reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(weight) |
+                        reinterpret_cast<uintptr_t>(out)) %
+                           16 ==
+                       0;
+  if (aligned && width % 4 == 0 && width <= kMaxPlaneNorm) {
+    const int64_t vectors = width / 4;
+    // Few rows have the device to themselves, and fewer warps meet sooner.
+    const int64_t wanted =
+        std::max(CeilDiv(vectors, kNormVectors), std::min<int64_t>(vectors, 256));
+    const auto threads = static_cast<unsigned>(CeilDiv(wanted, kWarp) * kWarp);
+    const int64_t blocks = quantises ? PlaneRows(planes, rows) : rows;
+    return Launch(quantises ? RmsNormVectorKernel<true> : RmsNormVectorKernel<false>,
+                  {dim3(static_cast<unsigned>(blocks)), dim3(threads)}, stream,
+                  reinterpret_cast<const float4*>(x), reinterpret_cast<const float4*>(weight),
+                  reinterpret_cast<float4*>(out), static_cast<int>(rows), static_cast<int>(vectors),
+                  eps, planes);
+  }
+  if (out == nullptr) return KernelStatus::kBadShape;
+  const KernelStatus status =
+      Launch(RmsNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))}, stream, x,
+             weight, out, width, eps);
+  if (status != KernelStatus::kOk || !quantises) return status;
+  return QuantizeRows(out, rows, width, planes, stream);
 }
 
 KernelStatus LayerNorm(const float* x, const float* weight, const float* bias, float* out,
-                       int64_t rows, int64_t width, float eps, cudaStream_t stream) {
+                       int64_t rows, int64_t width, float eps, KernelStream stream) {
   if (rows < 0 || width <= 0 || rows > kMaxGridX) return KernelStatus::kBadShape;
   if (rows == 0) return KernelStatus::kOk;
   return Launch(LayerNormKernel, {dim3(static_cast<unsigned>(rows)), dim3(ThreadsFor(width))},
@@ -179,7 +275,7 @@ KernelStatus LayerNorm(const float* x, const float* weight, const float* bias, f
 }
 
 KernelStatus RopeTable(const RopeAngles& angles, const int32_t* positions, int64_t rows, float* out,
-                       cudaStream_t stream) {
+                       KernelStream stream) {
   if (rows < 0 || angles.pairs <= 0 || angles.pairs > kMaxRopePairs) return KernelStatus::kBadShape;
   if (rows == 0) return KernelStatus::kOk;
   const int64_t count = rows * angles.pairs;
@@ -189,7 +285,7 @@ KernelStatus RopeTable(const RopeAngles& angles, const int32_t* positions, int64
                 angles, positions, count, out);
 }
 
-KernelStatus Rope(const RopeArgs& args, cudaStream_t stream) {
+KernelStatus Rope(const RopeArgs& args, KernelStream stream) {
   const int64_t heads = args.rows * args.n_heads;
   if (args.rows < 0 || args.n_heads <= 0 || args.head_dim <= 0 || args.head_dim > 8192 ||
       args.rope_dim % 2 != 0 || args.rope_dim > args.head_dim || heads > kMaxGridX) {

@@ -4,11 +4,11 @@
 // Operations that read and write each value once. An output may be an input of the same size.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
+#include "kernels/cuda/mmvq/mmvq.h"
 
 namespace minfer::kernels::cuda {
 
@@ -33,15 +33,18 @@ struct ElementwiseArgs {
   float factor = 1.0f;
 };
 
-KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, cudaStream_t stream);
+KernelStatus RunElementwise(Elementwise op, const ElementwiseArgs& args, KernelStream stream);
 
-// Each row of `width` values: x / sqrt(mean(x^2) + eps) * weight.
+// Each row of `width` values: x / sqrt(mean(x^2) + eps) * weight; quantised too where planes are
+// given. Then, where width is at most kMaxPlaneNorm and all is aligned to 16 bytes, `out` may be
+// nullptr.
+inline constexpr int64_t kMaxPlaneNorm = 16384;
 KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t rows, int64_t width,
-                     float eps, cudaStream_t stream);
+                     float eps, KernelStream stream, const PlaneTarget& planes = PlaneTarget());
 
 // Each row: (x - mean) / sqrt(variance + eps) * weight + bias; bias may be nullptr.
 KernelStatus LayerNorm(const float* x, const float* weight, const float* bias, float* out,
-                       int64_t rows, int64_t width, float eps, cudaStream_t stream);
+                       int64_t rows, int64_t width, float eps, KernelStream stream);
 
 inline constexpr int kMaxRopePairs = 256;
 
@@ -54,7 +57,7 @@ struct RopeAngles {
 
 // cos and sin, times the magnitude, of each pair: rows of 2 * pairs values.
 KernelStatus RopeTable(const RopeAngles& angles, const int32_t* positions, int64_t rows, float* out,
-                       cudaStream_t stream);
+                       KernelStream stream);
 
 struct RopeArgs {
   const float* x = nullptr;  // rows of n_heads * head_dim values
@@ -67,6 +70,6 @@ struct RopeArgs {
   bool neox = false;
 };
 
-KernelStatus Rope(const RopeArgs& args, cudaStream_t stream);
+KernelStatus Rope(const RopeArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

@@ -46,18 +46,32 @@ Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
     args.rope_dim = a.rope_dim;
     args.neox = a.rope_style == RopeStyle::kNeox;
   }
+  const bool with_q = held_.rotates;
+  if (with_q) {
+    args.rope = held_.rope;
+    held_.rotates = false;
+  }
   KernelReport row;
   row.detail = StrCat("head ", a.head_dim);
-  row.kernel = rotates ? "rotate and store" : "store";
+  row.kernel = with_q ? "rotate Q and K, store" : rotates ? "rotate and store" : "store";
   row.reason = rotates ? "rotation of K fused" : "rotation of K not fused";
   CountReport(call, a.head_dim, 0, std::move(row));
-  return FromKernel(call, kernels::cuda::KvStore(args, stream_->get()));
+  return FromKernel(call, kernels::cuda::KvStore(args, queue()));
 }
 
-uint64_t CudaBackend::AttentionScratch(const Graph& graph, const Node& node) const {
+uint64_t CudaBackend::AttentionPartials(const Graph& graph, const Node& node) {
   const OpAttributes& a = node.attributes;
-  return 4 * static_cast<uint64_t>(kernels::cuda::AttentionPartialFloats(graph.params.decode_rows,
-                                                                         a.n_heads, a.head_dim_v));
+  const uint64_t bytes = 4 * static_cast<uint64_t>(kernels::cuda::AttentionPartialFloats(
+                                 graph.params.decode_rows, a.n_heads, a.head_dim_v));
+  return (bytes + 255) / 256 * 256;
+}
+
+// The partial results, and behind them the rows as the next product reads them.
+uint64_t CudaBackend::AttentionScratch(const Graph& graph, const Node& node) {
+  const int64_t k = int64_t{node.attributes.n_heads} * node.attributes.head_dim_v;
+  return AttentionPartials(graph, node) +
+         ActivationBytes(std::min<int64_t>(graph.params.decode_rows, kernels::cuda::kMmvqMaxRows),
+                         k, true);
 }
 
 // Decode rows in stripes, the rows of prompts one by one.
@@ -94,9 +108,15 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   const int64_t decode = std::min<int64_t>(call.graph->params.decode_rows, rows);
   if (decode > 0) {
     args.rows = decode;
-    MF_ASSIGN_OR_RETURN(args.partials,
-                        Floats({scratch_, 0, AttentionScratch(*call.graph, *call.node)}));
-    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Attention(args, stream_->get())));
+    const uint64_t partials = AttentionPartials(*call.graph, *call.node);
+    MF_ASSIGN_OR_RETURN(args.partials, Floats({scratch_, 0, partials}));
+    planes_ = Planes();
+    if (rows == decode && a.head_dim_v % 32 == 0) {
+      MF_ASSIGN_OR_RETURN(planes_, PlanesForNext(call, partials));
+      args.planes = planes_.target;
+      if (planes_.only) args.out = nullptr;
+    }
+    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Attention(args, queue())));
     report(0, "split KV, combine", "decode rows");
   }
   if (rows == decode) return OkStatus();
@@ -117,7 +137,7 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
          args.rows < kTiledRows ? "few prefill rows"
          : !tier().async_copy   ? tier().name
                                 : "head or KV type");
-  return FromKernel(call, kernels::cuda::Attention(args, stream_->get()));
+  return FromKernel(call, kernels::cuda::Attention(args, queue()));
 }
 
 }  // namespace minfer

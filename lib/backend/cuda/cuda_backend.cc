@@ -359,6 +359,7 @@ std::vector<KernelReport> CudaBackend::kernel_report() const {
   row.reason = graphs                ? "runs repeat"
                : options_.cuda_graph ? "recording was refused"
                                      : "tuning cuda_graph=0";
+  row.detail = starts_early() ? "kernels start early" : "kernels in turn";
   row.calls = statistics_.steps_replayed;
   rows.push_back(std::move(row));
   row = KernelReport();

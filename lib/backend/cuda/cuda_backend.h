@@ -16,8 +16,10 @@
 #include "backend/cuda/cuda_upload.h"
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/cuda/common/kv_layout.h"
 #include "kernels/cuda/experts/experts.h"
+#include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/transfer/scatter.h"
@@ -113,6 +115,28 @@ class CudaBackend final : public Backend {
   static constexpr int64_t kFloatRows = 31;
   static constexpr int64_t kIntegerRows = kernels::cuda::kMmqMaxRows;
   static constexpr int64_t kDecodingRows = 255;
+  // How a node reads its input where rows are few.
+  struct ActivationForm {
+    bool quantized = false;  // by one product at least
+    bool all_quantized = false;
+    bool residual = false;
+    bool streamed = false;
+  };
+  // A value that scratch holds quantised.
+  struct Planes {
+    ValueId value = kNoId;
+    ActivationForm form;
+    kernels::cuda::PlaneTarget target;
+    bool only = false;         // the value's own buffer was not written
+    bool by_producer = false;  // by the kernel that made the value
+  };
+  // Launches that wait for the next node.
+  struct Held {
+    ValueId value = kNoId;  // of a product
+    kernels::cuda::MmvqArgs product;
+    bool rotates = false;
+    kernels::cuda::RopeArgs rope;
+  };
   struct ReportKey {
     OpKind op;
     int64_t shape;
@@ -121,6 +145,10 @@ class CudaBackend final : public Backend {
   };
 
   CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options);
+
+  bool starts_early() const { return options_.early_launch && tier().capability >= 90; }
+  // The stream for kernels that wait for those before them.
+  kernels::cuda::KernelStream queue() const { return {stream_->get(), starts_early()}; }
 
   // cuda_backend.cc
   Status Internal(const std::string& message) const;
@@ -163,15 +191,17 @@ class CudaBackend final : public Backend {
   Status ExecuteMatMul(const NodeCall& call);
   Status ExecuteMatMulGroup(const NodeCall& call);
   Status ExecuteGatedMatMul(const NodeCall& call);
-  Status RunProducts(const NodeCall& call, absl::Span<const Product> products, bool residual,
+  StatusOr<const void*> QuantizedInput(const NodeCall& call, const ActivationForm& form);
+  Status RunProducts(const NodeCall& call, absl::Span<const Product> products,
                      kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
   bool UsesMmvq(ElementType type) const;
   bool FusesGate(absl::Span<const Product> products, int64_t m) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
+  static uint64_t ActivationBytes(int64_t m, int64_t k, bool residual);
   uint64_t ProductScratch(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
-  void ReportMatMul(const NodeCall& call, const WeightInfo& info, bool residual);
+  void ReportMatMul(const NodeCall& call, const WeightInfo& info, const ActivationForm& form);
 
   // cuda_many_rows.cc
   bool UsesWgmma() const;
@@ -190,11 +220,23 @@ class CudaBackend final : public Backend {
   void ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m, ManyRows kernel,
                       bool residual);
 
+  // cuda_fuse.cc
+  const Node* NextNode() const;  // of the split, after the one that runs
+  static int64_t CountReads(const Graph& graph, ValueId value);
+  ActivationForm FormOf(const Graph& graph, const Node& node) const;
+  // Where the node's kernel quantises its output, for the next node; no value: nowhere.
+  StatusOr<Planes> PlanesForNext(const NodeCall& call, uint64_t scratch_offset);
+  bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const;
+  Status AddToHeld(const NodeCall& call);
+  bool HoldsForStore(const NodeCall& call) const;
+  Status CheckHeld(const NodeCall& call) const;
+
   // cuda_attention.cc
   Status ExecuteKvStore(const NodeCall& call);
   Status ExecuteAttention(const NodeCall& call);
   StatusOr<kernels::cuda::KvSide> Side(const NodeCall& call, bool key) const;
-  uint64_t AttentionScratch(const Graph& graph, const Node& node) const;
+  static uint64_t AttentionPartials(const Graph& graph, const Node& node);
+  static uint64_t AttentionScratch(const Graph& graph, const Node& node);
 
   // cuda_experts.cc
   kernels::cuda::FaultWord FaultOf(const NodeCall& call);
@@ -226,6 +268,8 @@ class CudaBackend final : public Backend {
   bool window_open_ = false;
   bool graphs_enabled_ = true;
   bool direct_ = false;
+  Planes planes_;
+  Held held_;
   BackendStatistics recorded_;
   std::vector<BufferId> written_;
   std::vector<CapturedStep> captured_;

@@ -18,16 +18,8 @@ namespace {
 using kernels::cuda::HasMmvq;
 using kernels::cuda::kMatvecMaxRows;
 using kernels::cuda::kMmvqMaxRows;
-using kernels::cuda::QuantizedRowBytes;
 
 uint64_t Align256(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-// Scratch for the activations of a node as MMVQ takes them.
-uint64_t ActivationBytes(int64_t m, int64_t k, bool residual) {
-  const int64_t quantized =
-      std::min<int64_t>(m, kMmvqMaxRows) * QuantizedRowBytes(k) * (residual ? 2 : 1);
-  return Align256(static_cast<uint64_t>(quantized));
-}
 
 const Node* FirstReader(const Graph& graph, ValueId value) {
   for (const Node& node : graph.nodes) {
@@ -37,6 +29,15 @@ const Node* FirstReader(const Graph& graph, ValueId value) {
 }
 
 }  // namespace
+
+// Scratch for the activations of a node as MMVQ takes them.
+uint64_t CudaBackend::ActivationBytes(int64_t m, int64_t k, bool residual) {
+  if (k % 32 != 0) return 0;
+  const int64_t few = std::min<int64_t>(m, kMmvqMaxRows);
+  return Align256(
+      static_cast<uint64_t>(std::max(kernels::cuda::QuantizedBytes(few, k, residual, false),
+                                     kernels::cuda::QuantizedBytes(few, k, residual, true))));
+}
 
 // Where 8-bit activations cost the most: the output matrix, and W_down. As on the CPU, only
 // products that no pass takes into a group.
@@ -80,23 +81,34 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
   return bytes + Align256(static_cast<uint64_t>(rows * shape.cols) * sizeof(float));
 }
 
-void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info, bool residual) {
+void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
+                               const ActivationForm& form) {
   const bool integer = UsesMmvq(info.type);
+  const bool made = planes_.by_producer && planes_.value == call.node->inputs[0];
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
   row.detail = StrCat(type, " k=", info.ne0, ", 1 to 8 rows");
-  row.kernel = integer ? StrCat("mmvq dp4a", residual ? ", residual activations" : "")
+  row.kernel = integer ? StrCat(form.streamed ? "mmvq mma, streamed" : "mmvq dp4a",
+                                form.residual ? ", residual activations" : "",
+                                made ? ", quantised where they are made" : "")
                        : "decode, then float dot";
-  row.reason = integer               ? "few rows"
-               : options_.reference  ? "tuning reference=1"
-               : !HasMmvq(info.type) ? StrCat("no integer dot for ", type)
-                                     : "tuning mmvq=0";
-  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (residual ? 1 : 0);
+  row.reason = integer && form.streamed            ? "few rows"
+               : integer && !options_.mmvq_mma     ? "tuning mmvq_mma=0"
+               : integer && !tier().integer_matrix ? StrCat("tier ", tier().name)
+               : integer                           ? "few rows, planes not aligned"
+               : options_.reference                ? "tuning reference=1"
+               : !HasMmvq(info.type)               ? StrCat("no integer dot for ", type)
+               : options_.mmvq                     ? "tuning kq_mmvq=0"
+                                                   : "tuning mmvq=0";
+  const int32_t variant =
+      static_cast<int32_t>(info.type) * 32 + (made ? 2 : 0) + (form.residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
 bool CudaBackend::UsesMmvq(ElementType type) const {
-  return options_.mmvq && !options_.reference && HasMmvq(type);
+  const bool super_blocks = FindElementTraits(type)->block_elements == 256;
+  return options_.mmvq && (options_.kq_mmvq || !super_blocks) && !options_.reference &&
+         HasMmvq(type);
 }
 
 // Activations that stay f32.
@@ -129,46 +141,72 @@ Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const
   return FromKernel(call, kernels::cuda::Gemm(args, stream_->get()));
 }
 
+// The quantised activations of a node: as scratch holds them already, or made now.
+StatusOr<const void*> CudaBackend::QuantizedInput(const NodeCall& call,
+                                                  const ActivationForm& form) {
+  const ValueId value = call.node->inputs[0];
+  if (planes_.value == value && planes_.form.residual == form.residual &&
+      planes_.form.streamed == form.streamed) {
+    return planes_.target.out;
+  }
+  if (planes_.value == value && planes_.only) return NodeError(call, "its input has another form");
+  const ValueShape& shape = call.graph->value(value).shape;
+  MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
+  const auto bytes = static_cast<uint64_t>(
+      kernels::cuda::QuantizedBytes(shape.rows, shape.cols, form.residual, form.streamed));
+  MF_ASSIGN_OR_RETURN(uint8_t * rows, pool_->Resolve({scratch_, 0, bytes}));
+  planes_ = Planes();
+  planes_.value = value;
+  planes_.form = form;
+  planes_.target =
+      kernels::cuda::MakePlaneTarget(rows, shape.rows, shape.cols, form.residual, form.streamed);
+  MF_RETURN_IF_ERROR(FromKernel(
+      call, kernels::cuda::QuantizeRows(x, shape.rows, shape.cols, planes_.target, queue())));
+  return planes_.target.out;
+}
+
 // The activations are quantised once for all products of the node.
 Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> products,
-                                bool residual, kernels::cuda::MmvqGate gate) {
+                                kernels::cuda::MmvqGate gate) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
-  if (shape.rows > kMmvqMaxRows) return RunManyRows(call, products, residual, gate);
+  if (shape.rows > kMmvqMaxRows) {
+    planes_ = Planes();
+    const bool residual = call.node->op == OpKind::kMatMul && UsesResidual(*call.graph, *call.node);
+    return RunManyRows(call, products, residual, gate);
+  }
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
-  bool prepared = false;
+  const ActivationForm form = FormOf(*call.graph, *call.node);
   kernels::cuda::MmvqArgs group;
   group.m = shape.rows;
-  group.residual = residual;
+  group.residual = form.residual;
   group.gate = gate;
-  const uint64_t bytes = ActivationBytes(shape.rows, shape.cols, residual);
+  group.streamed = form.streamed;
   for (const Product& product : products) {
     const ElementType type = product.info->type;
-    ReportMatMul(call, *product.info, residual);
+    ReportMatMul(call, *product.info, form);
     if (!UsesMmvq(type)) {
       MF_RETURN_IF_ERROR(RunFloat(call, product, x, shape.rows));
       continue;
     }
-    MF_ASSIGN_OR_RETURN(uint8_t * rows, pool_->Resolve({scratch_, 0, bytes}));
-    if (!prepared) {
-      MF_RETURN_IF_ERROR(FromKernel(
-          call,
-          kernels::cuda::QuantizeRows(x, shape.rows, shape.cols, residual, rows, stream_->get())));
-      prepared = true;
-    }
+    MF_ASSIGN_OR_RETURN(group.activations, QuantizedInput(call, form));
     // Neighbours of the same type share the launch.
     if (group.n_parts > 0 &&
         (group.type != type || group.n_parts == kernels::cuda::kMmvqMaxParts)) {
-      MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, stream_->get())));
+      MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, queue())));
       group.n_parts = 0;
     }
     group.type = type;
     group.k = product.info->ne0;
-    group.activations = rows;
     group.parts[group.n_parts++] = {product.weights, product.info->ne1, product.bias, product.out,
                                     product.info->ne1};
   }
-  return group.n_parts == 0 ? OkStatus()
-                            : FromKernel(call, kernels::cuda::Mmvq(group, stream_->get()));
+  if (group.n_parts == 0) return OkStatus();
+  if (HoldsForAdd(call, group)) {
+    held_.value = call.node->outputs[0];
+    held_.product = group;
+    return OkStatus();
+  }
+  return FromKernel(call, kernels::cuda::Mmvq(group, queue()));
 }
 
 Status CudaBackend::ExecuteMatMul(const NodeCall& call) {
@@ -176,7 +214,7 @@ Status CudaBackend::ExecuteMatMul(const NodeCall& call) {
   product.info = &call.graph->weight(call.node->weights[0]);
   MF_ASSIGN_OR_RETURN(product.weights, Weight(call, 0));
   MF_ASSIGN_OR_RETURN(product.out, Floats(call.outputs[0]));
-  return RunProducts(call, {&product, 1}, UsesResidual(*call.graph, *call.node));
+  return RunProducts(call, {&product, 1});
 }
 
 Status CudaBackend::ExecuteMatMulGroup(const NodeCall& call) {
@@ -190,7 +228,7 @@ Status CudaBackend::ExecuteMatMulGroup(const NodeCall& call) {
     MF_ASSIGN_OR_RETURN(const void* bias, Weight(call, count + i));
     products[i].bias = static_cast<const float*>(bias);
   }
-  return RunProducts(call, products, false);
+  return RunProducts(call, products);
 }
 
 // One launch where a kernel takes both. Otherwise the gate goes to scratch, up to the output, and
@@ -206,12 +244,12 @@ Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(products[1].out, Floats(call.outputs[0]));
   const bool silu = call.node->attributes.activation == Activation::kSilu;
   if (FusesGate(products, x.rows)) {
-    return RunProducts(call, products, false,
+    return RunProducts(call, products,
                        silu ? kernels::cuda::MmvqGate::kSilu : kernels::cuda::MmvqGate::kGelu);
   }
   MF_ASSIGN_OR_RETURN(products[0].out,
                       Floats({scratch_, ProductScratch(*call.graph, *call.node), out.bytes()}));
-  MF_RETURN_IF_ERROR(RunProducts(call, products, false));
+  MF_RETURN_IF_ERROR(RunProducts(call, products));
   kernels::cuda::ElementwiseArgs args;
   args.a = products[0].out;
   args.b = products[1].out;
@@ -219,7 +257,7 @@ Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
   args.count = out.shape.elements();
   const auto op =
       silu ? kernels::cuda::Elementwise::kSiluMul : kernels::cuda::Elementwise::kGeluMul;
-  return FromKernel(call, kernels::cuda::RunElementwise(op, args, stream_->get()));
+  return FromKernel(call, kernels::cuda::RunElementwise(op, args, queue()));
 }
 
 }  // namespace minfer

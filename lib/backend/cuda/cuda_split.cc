@@ -98,6 +98,8 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
   split_ = OpenSplit{&graph, key, begin, false};
   recorded_ = BackendStatistics();
   written_.clear();
+  planes_ = Planes();
+  held_ = Held();
   if (window) OpenWindow();
   return SplitAction::kExecute;
 }
@@ -132,6 +134,7 @@ Status CudaBackend::Execute(const NodeCall& call) {
   }
   const CudaDeviceScope scope(*runtime_);
   if (status.ok()) status = runtime_->TakeLatched();
+  if (status.ok()) status = CheckHeld(call);
   if (status.ok()) status = Dispatch(call);
   if (!status.ok()) {
     AbortWindow();

@@ -57,8 +57,8 @@ Status CudaBackend::ExecuteGetRows(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const int32_t* ids, Ints(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
   const int64_t rows = call.graph->value(call.node->outputs[0]).shape.rows;
-  return FromKernel(call, kernels::cuda::GetRows(info.type, table, info.ne1, info.ne0, ids, rows,
-                                                 out, stream_->get()));
+  return FromKernel(
+      call, kernels::cuda::GetRows(info.type, table, info.ne1, info.ne0, ids, rows, out, queue()));
 }
 
 Status CudaBackend::ExecuteSelectRows(const NodeCall& call) {
@@ -67,8 +67,8 @@ Status CudaBackend::ExecuteSelectRows(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(const int32_t* ids, Ints(call.inputs[1]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
-  return FromKernel(
-      call, kernels::cuda::SelectRows(x, from.rows, from.cols, ids, to.rows, out, stream_->get()));
+  return FromKernel(call,
+                    kernels::cuda::SelectRows(x, from.rows, from.cols, ids, to.rows, out, queue()));
 }
 
 Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
@@ -77,9 +77,19 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
   const OpAttributes& a = call.node->attributes;
-  return FromKernel(
-      call, kernels::cuda::RmsNorm(x, static_cast<const float*>(weight), out,
-                                   shape.rows * a.n_heads, a.head_dim, a.eps, stream_->get()));
+  if (a.n_heads == 1 && a.head_dim <= kernels::cuda::kMaxPlaneNorm &&
+      reinterpret_cast<uintptr_t>(weight) % 16 == 0) {
+    MF_ASSIGN_OR_RETURN(const Planes planes, PlanesForNext(call, 0));
+    if (planes.value != kNoId) {
+      planes_ = planes;
+      return FromKernel(call, kernels::cuda::RmsNorm(x, static_cast<const float*>(weight),
+                                                     planes.only ? nullptr : out, shape.rows,
+                                                     a.head_dim, a.eps, queue(), planes.target));
+    }
+  }
+  return FromKernel(call,
+                    kernels::cuda::RmsNorm(x, static_cast<const float*>(weight), out,
+                                           shape.rows * a.n_heads, a.head_dim, a.eps, queue()));
 }
 
 Status CudaBackend::ExecuteLayerNorm(const NodeCall& call) {
@@ -91,10 +101,9 @@ Status CudaBackend::ExecuteLayerNorm(const NodeCall& call) {
   }
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
-  return FromKernel(
-      call, kernels::cuda::LayerNorm(x, static_cast<const float*>(weight),
-                                     static_cast<const float*>(bias), out, shape.rows, shape.cols,
-                                     call.node->attributes.eps, stream_->get()));
+  return FromKernel(call, kernels::cuda::LayerNorm(x, static_cast<const float*>(weight),
+                                                   static_cast<const float*>(bias), out, shape.rows,
+                                                   shape.cols, call.node->attributes.eps, queue()));
 }
 
 Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
@@ -103,6 +112,7 @@ Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
   if (call.node->op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
     return ExecuteClampedSwiglu(call);
   }
+  if (held_.value != kNoId) return AddToHeld(call);
   kernels::cuda::ElementwiseArgs args;
   MF_ASSIGN_OR_RETURN(args.a, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));
@@ -115,8 +125,7 @@ Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
   args.count = shape.elements();
   args.cols = shape.cols;
   args.factor = call.node->op == OpKind::kSoftcap ? a.softcap : a.factor;
-  return FromKernel(call,
-                    kernels::cuda::RunElementwise(ElementwiseOf(*call.node), args, stream_->get()));
+  return FromKernel(call, kernels::cuda::RunElementwise(ElementwiseOf(*call.node), args, queue()));
 }
 
 // The angles of all settings are worked out once, in double, and travel with each launch.
@@ -141,8 +150,7 @@ Status CudaBackend::ExecuteRopeTable(const NodeCall& call) {
   }
   MF_ASSIGN_OR_RETURN(const int32_t* positions, Ints(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
-  return FromKernel(call,
-                    kernels::cuda::RopeTable(angles, positions, shape.rows, out, stream_->get()));
+  return FromKernel(call, kernels::cuda::RopeTable(angles, positions, shape.rows, out, queue()));
 }
 
 Status CudaBackend::ExecuteRope(const NodeCall& call) {
@@ -156,7 +164,12 @@ Status CudaBackend::ExecuteRope(const NodeCall& call) {
   args.head_dim = a.head_dim;
   args.rope_dim = a.rope_dim;
   args.neox = a.rope_style == RopeStyle::kNeox;
-  return FromKernel(call, kernels::cuda::Rope(args, stream_->get()));
+  if (HoldsForStore(call)) {
+    held_.rotates = true;
+    held_.rope = args;
+    return OkStatus();
+  }
+  return FromKernel(call, kernels::cuda::Rope(args, queue()));
 }
 
 }  // namespace minfer

@@ -54,6 +54,12 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->cuda_graph == defaults.cuda_graph);
   CHECK(tuning->mmvq == defaults.mmvq);
   CHECK(tuning->mmq == defaults.mmq);
+  CHECK(tuning->kq_mmvq == defaults.kq_mmvq);
+  CHECK(tuning->mmvq_mma == defaults.mmvq_mma);
+  CHECK(tuning->decode_a_fuse == defaults.decode_a_fuse);
+  CHECK(tuning->fuse_add == defaults.fuse_add);
+  CHECK(tuning->fuse_rope == defaults.fuse_rope);
+  CHECK(tuning->early_launch == defaults.early_launch);
   CHECK(tuning->prefill_gemm == defaults.prefill_gemm);
   CHECK(tuning->decode_gemm == defaults.decode_gemm);
   CHECK(tuning->wgmma == defaults.wgmma);
@@ -114,9 +120,10 @@ void WalkLevers(int32_t device, LeverDevice without) {
     } else {
       CHECK(largest < 0.15f);  // 8-bit activations against float ones
     }
-    // The heads of the tiny model are too small for tiles on tensor cores.
-    const bool data_only =
-        std::string(lever.name) == "kv_shuffle" || std::string(lever.name) == "fa_prefill";
+    // The heads of the tiny model are too small for tiles on tensor cores, and it has no
+    // super-blocks.
+    const std::string name = lever.name;
+    const bool data_only = name == "kv_shuffle" || name == "fa_prefill" || name == "kq_mmvq";
     // A machine without AVX2 runs the generic unit anyway.
     const bool same_isa =
         std::string(lever.name) == "isa" && FindDevices().front()->info().level == "generic";

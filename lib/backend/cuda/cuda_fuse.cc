@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Nodes that share work with the node after them: activations quantised by the kernel that makes
+// them, and launches that wait for the next node to join in. Each has the bits of the nodes alone.
+//
+// What scratch holds quantised is remembered by the value, of which a graph has one each, until
+// scratch is used otherwise or the split ends; so a buffer that is used again is never taken for
+// what it held before. While a trace reads values (SetDirect) each node writes its own.
+#include <algorithm>
+
+#include "backend/cuda/cuda_backend.h"
+
+namespace minfer {
+
+const Node* CudaBackend::NextNode() const {
+  const NodeId next = split_.next + 1;
+  return next < split_.key.end ? &split_.graph->nodes[static_cast<size_t>(next)] : nullptr;
+}
+
+int64_t CudaBackend::CountReads(const Graph& graph, ValueId value) {
+  int64_t reads = graph.value(value).is_output ? 1 : 0;
+  for (const Node& node : graph.nodes) {
+    reads += std::count(node.inputs.begin(), node.inputs.end(), value);
+  }
+  return reads;
+}
+
+CudaBackend::ActivationForm CudaBackend::FormOf(const Graph& graph, const Node& node) const {
+  size_t products = 0;
+  if (node.op == OpKind::kMatMul) products = 1;
+  if (node.op == OpKind::kMatMulGroup) products = node.outputs.size();
+  if (node.op == OpKind::kGatedMatMul) products = 2;
+  ActivationForm form;
+  const ValueShape& x = graph.value(node.inputs[0]).shape;
+  if (products == 0 || x.rows > kernels::cuda::kMmvqMaxRows || x.cols % 32 != 0) return form;
+  form.all_quantized = true;
+  form.streamed = options_.mmvq_mma && tier().integer_matrix;
+  for (size_t i = 0; i < products; ++i) {
+    const WeightInfo& info = graph.weight(node.weights[i]);
+    const bool quantized = UsesMmvq(info.type);
+    form.quantized = form.quantized || quantized;
+    form.all_quantized = form.all_quantized && quantized;
+    if (quantized && !kernels::cuda::StreamsMmvq(info.type, info.ne0)) form.streamed = false;
+  }
+  form.residual = node.op == OpKind::kMatMul && form.quantized && UsesResidual(graph, node);
+  return form;
+}
+
+StatusOr<CudaBackend::Planes> CudaBackend::PlanesForNext(const NodeCall& call,
+                                                         uint64_t scratch_offset) {
+  Planes planes;
+  const Node* next = NextNode();
+  const ValueId value = call.node->outputs[0];
+  if (options_.decode_a_fuse == 0 || next == nullptr || next->inputs[0] != value) return planes;
+  const ActivationForm form = FormOf(*call.graph, *next);
+  if (!form.quantized) return planes;
+  const ValueShape& shape = call.graph->value(value).shape;
+  planes.value = value;
+  planes.by_producer = true;
+  planes.form = form;
+  planes.only =
+      options_.decode_a_fuse == 2 && form.all_quantized && CountReads(*call.graph, value) == 1;
+  const auto bytes = static_cast<uint64_t>(
+      kernels::cuda::QuantizedBytes(shape.rows, shape.cols, form.residual, form.streamed));
+  MF_ASSIGN_OR_RETURN(uint8_t * to, pool_->Resolve({scratch_, scratch_offset, bytes}));
+  planes.target =
+      kernels::cuda::MakePlaneTarget(to, shape.rows, shape.cols, form.residual, form.streamed);
+  return planes;
+}
+
+// A product that only the next node reads, to add something to it.
+bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const {
+  const Node* next = NextNode();
+  if (direct_ || !options_.fuse_add || call.node->op != OpKind::kMatMul || !product.streamed ||
+      next == nullptr || next->op != OpKind::kAdd) {
+    return false;
+  }
+  const ValueId value = call.node->outputs[0];
+  return std::count(next->inputs.begin(), next->inputs.end(), value) == 1 &&
+         CountReads(*call.graph, value) == 1;
+}
+
+Status CudaBackend::AddToHeld(const NodeCall& call) {
+  const size_t other = call.node->inputs[0] == held_.value ? 1 : 0;
+  kernels::cuda::MmvqPart& part = held_.product.parts[0];
+  MF_ASSIGN_OR_RETURN(part.add, Floats(call.inputs[other]));
+  MF_ASSIGN_OR_RETURN(part.out, Floats(call.outputs[0]));
+  held_.value = kNoId;
+  KernelReport row;
+  row.kernel = "added to the product by its kernel";
+  row.reason = "the product has no other reader";
+  CountReport(call, 0, 1, std::move(row));
+  return FromKernel(call, kernels::cuda::Mmvq(held_.product, queue()));
+}
+
+// A rotation of Q right before K is rotated by the same table and stored.
+bool CudaBackend::HoldsForStore(const NodeCall& call) const {
+  const Node* next = NextNode();
+  if (direct_ || !options_.fuse_rope || next == nullptr || next->op != OpKind::kRopeKvStore)
+    return false;
+  const OpAttributes& a = call.node->attributes;
+  const OpAttributes& b = next->attributes;
+  return next->inputs[2] == call.node->inputs[1] && a.rope_dim == b.rope_dim &&
+         a.rope_style == b.rope_style && a.head_dim <= kernels::cuda::kMaxStoredQDim;
+}
+
+Status CudaBackend::CheckHeld(const NodeCall& call) const {
+  const auto& inputs = call.node->inputs;
+  const bool adds =
+      call.node->op == OpKind::kAdd && std::count(inputs.begin(), inputs.end(), held_.value) == 1;
+  if (held_.value != kNoId && !adds) return NodeError(call, "a product still waits for its sum");
+  if (held_.rotates && call.node->op != OpKind::kRopeKvStore) {
+    return NodeError(call, "a rotation still waits for the store");
+  }
+  return OkStatus();
+}
+
+}  // namespace minfer

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels that do the work of two have the bits of the two.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "kernels/cuda/common/row_layout.h"
+#include "kernels/cuda/kv/kv_store.h"
+#include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/vector/vector.h"
+#include "tests/cuda/device_data.h"
+#include "tests/kernels/kernel_inputs.h"
+
+namespace minfer::testing {
+namespace {
+
+using kernels::KernelStatus;
+using kernels::cuda::MakePlaneTarget;
+using kernels::cuda::QuantizedBytes;
+using kernels::testing::Random;
+
+TEST_CASE("CUDA fusion: a norm that quantises has the bits of both kernels", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const int64_t width : {32, 96, 896, 3584, 9984}) {
+    for (const int64_t m : {1, 3, 8}) {
+      for (const int form : {0, 1, 2, 3}) {
+        const bool residual = (form & 1) != 0;
+        const bool streamed = (form & 2) != 0;
+        INFO("width " << width << " m " << m << " residual " << residual << " streamed "
+                      << streamed);
+        Random random(static_cast<uint32_t>(width + m));
+        std::vector<float> values = random.Values(static_cast<size_t>(m * width));
+        if (m == 3) values[static_cast<size_t>(width) + 5] = INFINITY;
+        const DeviceBytes x = ToDevice(values);
+        const DeviceBytes weight = ToDevice(random.Values(static_cast<size_t>(width)));
+        const auto bytes = static_cast<size_t>(QuantizedBytes(m, width, residual, streamed));
+        const DeviceBytes apart(static_cast<size_t>(m * width) * sizeof(float)),
+            together(static_cast<size_t>(m * width) * sizeof(float)), apart_planes(bytes),
+            planes(bytes), only(bytes);
+        const auto target = [&](const DeviceBytes& to) {
+          return MakePlaneTarget(to.as<void>(), m, width, residual, streamed);
+        };
+        const auto norm = [&](float* out, const kernels::cuda::PlaneTarget& to) {
+          return kernels::cuda::RmsNorm(x.as<float>(), weight.as<float>(), out, m, width, 1e-6f,
+                                        stream.get(), to);
+        };
+        // Bytes that no kernel writes, between rows, are the same everywhere.
+        for (const DeviceBytes* one : {&apart_planes, &planes, &only}) {
+          REQUIRE(cudaMemsetAsync(one->as<void>(), 0, bytes, stream.get()) == cudaSuccess);
+        }
+        REQUIRE(norm(apart.as<float>(), {}) == KernelStatus::kOk);
+        REQUIRE(kernels::cuda::QuantizeRows(apart.as<float>(), m, width, target(apart_planes),
+                                            stream.get()) == KernelStatus::kOk);
+        REQUIRE(norm(together.as<float>(), target(planes)) == KernelStatus::kOk);
+        REQUIRE(norm(nullptr, target(only)) == KernelStatus::kOk);
+        REQUIRE(stream.Wait());
+        CHECK(apart.Read() == together.Read());
+        CHECK(apart_planes.Read() == planes.Read());
+        CHECK(apart_planes.Read() == only.Read());
+        CHECK(planes.GuardsHold());
+        CHECK(together.GuardsHold());
+      }
+    }
+  }
+}
+
+TEST_CASE("CUDA fusion: a product and the addition after it have the bits of both", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  const int64_t k = 512, n = 37;
+  const auto stored = kernels::testing::RandomWeights(ElementType::kQ4_K, n, k, 0, 3);
+  const DeviceBytes weights =
+      ToDevice(PackRows(ElementType::kQ4_K, n, k, stored.data(), stored.row_bytes));
+  for (const int64_t m : {1, 8}) {
+    for (const bool residual : {false, true}) {
+      Random random(static_cast<uint32_t>(m));
+      const DeviceBytes x = ToDevice(random.Values(static_cast<size_t>(m * k)));
+      const std::vector<float> start = random.Values(static_cast<size_t>(m * n));
+      const DeviceBytes apart = ToDevice(start), together = ToDevice(start);
+      const DeviceBytes product(start.size() * sizeof(float));
+      const DeviceBytes rows(static_cast<size_t>(QuantizedBytes(m, k, residual, true)));
+      REQUIRE(kernels::cuda::QuantizeRows(x.as<float>(), m, k,
+                                          MakePlaneTarget(rows.as<void>(), m, k, residual, true),
+                                          stream.get()) == KernelStatus::kOk);
+      kernels::cuda::MmvqArgs args;
+      args.type = ElementType::kQ4_K;
+      args.k = k;
+      args.activations = rows.as<void>();
+      args.m = m;
+      args.residual = residual;
+      args.streamed = true;
+      args.n_parts = 1;
+      args.parts[0] = {weights.as<void>(), n, nullptr, product.as<float>(), n};
+      REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+      kernels::cuda::ElementwiseArgs add;
+      add.a = apart.as<float>();
+      add.b = product.as<float>();
+      add.out = apart.as<float>();
+      add.count = m * n;
+      REQUIRE(kernels::cuda::RunElementwise(kernels::cuda::Elementwise::kAdd, add, stream.get()) ==
+              KernelStatus::kOk);
+      args.parts[0].out = together.as<float>();
+      args.parts[0].add = together.as<float>();
+      REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      CHECK(apart.Read() == together.Read());
+      CHECK(together.GuardsHold());
+      // dp4a has no addition: refused, not forgotten.
+      args.streamed = false;
+      CHECK(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kBadShape);
+    }
+  }
+}
+
+// Q rotated in its own place beside the store, and by its own launch.
+TEST_CASE("CUDA fusion: Q rotated by the store has the bits of its own launch", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const int32_t dim : {64, 80, 128, 256}) {
+    const int64_t rows = 3;
+    const int32_t heads = 5, kv_heads = 2, rope_dim = dim == 80 ? 32 : dim;
+    Random random(static_cast<uint32_t>(dim));
+    const auto q = random.Values(static_cast<size_t>(rows * heads * dim));
+    const auto kv = random.Values(static_cast<size_t>(rows * kv_heads * dim));
+    const DeviceBytes apart = ToDevice(q), together = ToDevice(q), k = ToDevice(kv);
+    const DeviceBytes table = ToDevice(random.Values(static_cast<size_t>(rows * rope_dim)));
+    // The last row's cell is of no page: it is not stored, its Q is rotated.
+    const DeviceBytes cells = ToDevice(std::vector<int32_t>{1, 64, -1});
+    kernels::cuda::KvStoreArgs store;
+    store.k_side.format = store.v_side.format = KvFormat::kF16;
+    store.k_side.dim = store.v_side.dim = dim;
+    store.k_side.n_pages = store.v_side.n_pages = 2;
+    store.k_side.page_bytes = store.v_side.page_bytes =
+        kernels::cuda::KvPageBytes(KvFormat::kF16, kv_heads, dim);
+    const DeviceBytes k_pages(static_cast<size_t>(store.k_side.page_bytes) * 2);
+    const DeviceBytes v_pages(static_cast<size_t>(store.k_side.page_bytes) * 2);
+    store.k_side.pages = k_pages.as<uint8_t>();
+    store.v_side.pages = v_pages.as<uint8_t>();
+    store.n_kv_heads = kv_heads;
+    store.k = store.v = k.as<float>();
+    store.cells = cells.as<int32_t>();
+    store.rows = rows;
+    store.cos_sin = table.as<float>();
+    store.rope_dim = rope_dim;
+    for (const bool neox : {false, true}) {
+      store.neox = neox;
+      kernels::cuda::RopeArgs rope;
+      rope.x = rope.out = apart.as<float>();
+      rope.cos_sin = table.as<float>();
+      rope.rows = rows;
+      rope.n_heads = heads;
+      rope.head_dim = dim;
+      rope.rope_dim = rope_dim;
+      rope.neox = neox;
+      REQUIRE(kernels::cuda::Rope(rope, stream.get()) == KernelStatus::kOk);
+      rope.x = rope.out = together.as<float>();
+      store.rope = rope;
+      REQUIRE(kernels::cuda::KvStore(store, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      INFO("dim " << dim << " neox " << neox);
+      CHECK(apart.Read() == together.Read());
+      CHECK(together.GuardsHold());
+      CHECK(k_pages.GuardsHold());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace minfer::testing
