@@ -32,6 +32,8 @@ struct Settings {
   uint32_t n_threads = 0;
   uint32_t max_tokens = 0;
   mf_kv_type kv_type = MF_KV_DEFAULT;
+  mf_device_kind device = MF_DEVICE_ANY;
+  int32_t gpu_layers = -1;
   bool one_shot = false;
   bool show_prompt = false;
   bool verbose = false;
@@ -66,6 +68,12 @@ void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("-n,--max-tokens", settings.max_tokens, "Tokens of one answer; 0 is no limit");
   app.add_option("--kv", settings.kv_type, "How the cache is stored: f32, f16 or q8_0")
       ->transform(CLI::CheckedTransformer(kv_types));
+  const std::map<std::string, mf_device_kind> devices = {
+      {"any", MF_DEVICE_ANY}, {"cpu", MF_DEVICE_CPU}, {"cuda", MF_DEVICE_CUDA}};
+  app.add_option("--device", settings.device, "Where it runs: cpu, cuda, or any for the fastest")
+      ->transform(CLI::CheckedTransformer(devices));
+  app.add_option("--gpu-layers", settings.gpu_layers,
+                 "The first layers on the GPU, the rest on the CPU; -1 is all");
   app.add_option("--tuning", settings.tuning, "Levers of the context: name=value,name=value");
   app.add_flag("--ignore-end", settings.ignore_end, "Go on after the model's end token");
   app.add_flag("-v,--verbose", settings.verbose, "Show what the library logs");
@@ -160,6 +168,63 @@ int ShowPrompt(chat::Terminal& terminal, const chat::Conversation& conversation,
   return 0;
 }
 
+// A model and where it runs.
+struct Opened {
+  mf::Model model;
+  mf::Context context;
+};
+
+mf::Result<Opened> Open(chat::Terminal& terminal, const Settings& settings, mf::Cancel& cancel,
+                        size_t device) {
+  mf_model_device where = MF_MODEL_DEVICE_INIT;
+  where.device = static_cast<uint32_t>(device);
+  const std::string tuning = "gpu_layers=" + std::to_string(settings.gpu_layers);
+  mf_model_options model_options = MF_MODEL_OPTIONS_INIT;
+  model_options.devices = &where;
+  model_options.n_devices = 1;
+  model_options.tuning = tuning.c_str();
+  model_options.progress = ShowProgress;
+  model_options.progress_user_data = &terminal;
+  model_options.cancel = cancel.get();
+  model_options.log = {WriteLog, &terminal, settings.verbose ? MF_LOG_INFO : MF_LOG_WARNING, 0};
+  mf::Result<mf::Model> model = mf::Model::load(settings.model, &model_options);
+  terminal.ClearProgress();
+  if (!model) return model.error();
+  const mf::Result<mf_model_info> info = model->describe();
+  if (!info) return info.error();
+  mf_context_options context_options = MF_CONTEXT_OPTIONS_INIT;
+  context_options.n_ctx = std::min(settings.n_ctx, info->n_ctx_train);
+  context_options.n_threads = settings.n_threads;
+  context_options.kv_type_k = context_options.kv_type_v = settings.kv_type;
+  context_options.tuning = settings.tuning.empty() ? nullptr : settings.tuning.c_str();
+  context_options.log = model_options.log;
+  mf::Result<mf::Context> context = mf::Context::create(*model, &context_options);
+  if (!context) return context.error();
+  return Opened{std::move(*model), std::move(*context)};
+}
+
+// On the device that was asked for. On the best one when none was, and on the CPU when that one
+// cannot run the model or has no room for it.
+mf::Result<Opened> OpenAnywhere(chat::Terminal& terminal, const Settings& settings,
+                                mf::Cancel& cancel) {
+  size_t device = 0;
+  mf::Error error;
+  if (mf_device_pick(settings.device, 0, &device, error.out()) != MF_STATUS_OK) return error;
+  mf_device_info info = MF_DEVICE_INFO_INIT;
+  mf_device_get_info(device, &info, nullptr);
+  const std::string name = info.name;
+  if (device != 0) terminal.Note("[on " + name + "]");
+  mf::Result<Opened> opened = Open(terminal, settings, cancel, device);
+  if (opened || device == 0 || settings.device != MF_DEVICE_ANY ||
+      (opened.error().status() != MF_STATUS_FAILED_PRECONDITION &&
+       opened.error().status() != MF_STATUS_RESOURCE_EXHAUSTED)) {
+    return opened;
+  }
+  terminal.Note("[not on " + name + ": " + std::string(opened.error().message()) +
+                "; on the CPU instead]");
+  return Open(terminal, settings, cancel, 0);
+}
+
 int Run(chat::Terminal& terminal, const Settings& settings) {
   chat::ConversationSetup setup;
   setup.system = settings.system;
@@ -172,31 +237,14 @@ int Run(chat::Terminal& terminal, const Settings& settings) {
   if (!cancel) return Fail(terminal, cancel.error());
   chat::StopOnInterrupt(cancel->get());
 
-  mf_model_options model_options = MF_MODEL_OPTIONS_INIT;
-  mf_context_options context_options = MF_CONTEXT_OPTIONS_INIT;
-  model_options.progress = ShowProgress;
-  model_options.progress_user_data = &terminal;
-  model_options.cancel = cancel->get();
-  model_options.log = {WriteLog, &terminal, settings.verbose ? MF_LOG_INFO : MF_LOG_WARNING, 0};
-  mf::Result<mf::Model> model = mf::Model::load(settings.model, &model_options);
-  terminal.ClearProgress();
-  if (!model) return Fail(terminal, model.error());
-  const mf::Result<mf_model_info> info = model->describe();
-  if (!info) return Fail(terminal, info.error());
-
-  context_options.n_ctx = std::min(settings.n_ctx, info->n_ctx_train);
-  context_options.n_threads = settings.n_threads;
-  context_options.kv_type_k = context_options.kv_type_v = settings.kv_type;
-  context_options.tuning = settings.tuning.empty() ? nullptr : settings.tuning.c_str();
-  context_options.log = model_options.log;
-  mf::Result<mf::Context> context = mf::Context::create(*model, &context_options);
-  if (!context) return Fail(terminal, context.error());
-  mf::Result<mf::Session> session = mf::Session::create(*context);
+  mf::Result<Opened> opened = OpenAnywhere(terminal, settings, *cancel);
+  if (!opened) return Fail(terminal, opened.error());
+  mf::Result<mf::Session> session = mf::Session::create(opened->context);
   if (!session) return Fail(terminal, session.error());
   const mf::Result<void> sampling = session->set_sampling(settings.sampling);
   if (!sampling) return Fail(terminal, sampling.error());
 
-  chat::Conversation conversation(&*model, &*session, std::move(setup));
+  chat::Conversation conversation(&opened->model, &*session, std::move(setup));
   if (settings.show_prompt) return ShowPrompt(terminal, conversation, settings.prompt);
   if (!settings.one_shot) return Talk(terminal, conversation, settings, *cancel);
   return Turn(terminal, conversation, settings, *cancel, settings.prompt) ? 0 : 1;

@@ -204,6 +204,25 @@ class Programs(unittest.TestCase):
         out, _ = self.run_ok(BENCH, "-m", self.tiny, "--encode", "1000")
         self.assertEqual(len(re.findall(r"^\| tiny.gguf", out, re.MULTILINE)), 5)
 
+    def test_the_device_asked_for_is_used_or_missed(self):
+        for program, args in ((BENCH, ("-p", "16", "-n", "8", "-r", "1")),
+                              (CHAT, ("-p", "hello", "-n", "4", "--temp", "0"))):
+            done = subprocess.run([program, "-m", self.tiny, *args, "--device", "cuda"],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                self.assertTrue("[on " in done.stderr if program == CHAT else "llama" in done.stdout)
+                continue
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("device", done.stderr)
+            print("SKIPPED: no CUDA device, or a build without CUDA")
+        # Chosen by itself: the CPU where there is nothing else, without a word.
+        out, error = self.run_ok(CHAT, "-m", self.tiny, "-p", "hello", "-n", "4", "--temp", "0",
+                                 "--device", "cpu")
+        self.assertNotIn("[on ", error)
+        halves, _ = self.run_ok(CHAT, "-m", self.tiny, "-p", "hello", "-n", "4", "--temp", "0",
+                                "--device", "cpu", "--gpu-layers", "1")
+        self.assertEqual(halves, out)
+
     def test_bench_shows_progress_on_a_terminal(self):
         bench = OnATerminal(BENCH, "-m", self.tiny, "-p", "16", "-n", "8", "-r", "1")
         bench.wait_for(r"\[1/2\] llama .*pp16")
