@@ -208,8 +208,8 @@ Status Model::LoadWeights(const ModelOptions& options) {
     MF_RETURN_IF_ERROR(stores_[d]->Finish());
   }
   if (stores_.size() > 1) {
-    logger_->Info("layers 0 to ", placement_.layers - 1, " on ", placement_.devices[0]->info().name,
-                  ", what follows on the CPU");
+    logger_->Info("the first ", placement_.layers, " layers on ",
+                  placement_.devices[0]->info().name, ", what follows on the CPU");
   }
   return OkStatus();
 }

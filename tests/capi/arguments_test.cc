@@ -290,7 +290,9 @@ TEST_CASE("C interface: numbers out of their range are refused", "[capi]") {
   CHECK(context == nullptr);
   size_t device = 7;
   CHECK(mf_device_pick(99, 0, &device, &error) == MF_STATUS_INVALID_ARGUMENT);
-  CHECK(mf_device_pick(MF_DEVICE_CUDA, 0, &device, &error) == MF_STATUS_NOT_FOUND);
+  if (mf_device_count() == 1) {
+    CHECK(mf_device_pick(MF_DEVICE_CUDA, 0, &device, &error) == MF_STATUS_NOT_FOUND);
+  }
   CHECK(mf_device_pick(MF_DEVICE_ANY, UINT64_MAX, &device, &error) == MF_STATUS_RESOURCE_EXHAUSTED);
   CHECK(error.bytes_wanted == UINT64_MAX);
   CHECK(device == 7);

@@ -45,6 +45,9 @@ DeviceBytes::DeviceBytes(const void* data, size_t bytes) : bytes_(bytes) {
   std::vector<uint8_t> host(bytes + 2 * kGuard, kPattern);
   if (data != nullptr) std::memcpy(host.data() + kGuard, data, bytes);
   REQUIRE(cudaMemcpy(data_, host.data(), host.size(), cudaMemcpyHostToDevice) == cudaSuccess);
+  // A small copy is only staged when the call returns, and the streams of the tests do not wait for
+  // it.
+  REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
 }
 
 DeviceBytes::~DeviceBytes() { cudaFree(data_); }

@@ -81,6 +81,30 @@ TEST_CASE("CUDA engine: the plan is what the device loses", "[cuda]") {
   CHECK(FreeBytes(*device) == before);
 }
 
+TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel({}), *device);
+  CHECK(model->placement().devices.size() == 1);
+  for (const bool graphs : {true, false}) {
+    ContextOptions options;
+    options.n_threads = 1;
+    options.n_ctx = 256;
+    options.tuning = graphs ? "" : "cuda_graph=0";
+    std::shared_ptr<Context> context = MakeContext(model, options);
+    std::unique_ptr<Session> session = MakeSession(context);
+    Decode(session.get(), std::vector<int32_t>(40, 7));
+    const BackendStatistics before = context->statistics().backend;
+    Greedy(session.get(), 20);
+    const BackendStatistics after = context->statistics().backend;
+    // Two runs of single launches, one that is recorded, and replays.
+    CHECK(after.steps_captured - before.steps_captured == (graphs ? 1u : 0u));
+    CHECK(after.steps_replayed - before.steps_replayed == (graphs ? 17u : 0u));
+    // Counted alike, however they were launched.
+    CHECK((after.nodes_executed - before.nodes_executed) % 20 == 0);
+  }
+}
+
 TEST_CASE("CUDA engine: a hundred loads, runs and ends leave the device as it was", "[cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;
