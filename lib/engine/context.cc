@@ -162,7 +162,9 @@ Status Context::FetchLogits(Session* session, bool leads) {
     // Steps and other calls keep off the session while this one waits for the backend.
     const bool was_in_step = std::exchange(session->in_step_, true);
     ++active_calls_;
-    changed_.wait(lock, [this] { return !leading_; });
+    // A callback of the leader's step finds the backend idle.
+    const auto is_free = [this] { return !leading_ || leader_ == std::this_thread::get_id(); };
+    changed_.wait(lock, is_free);
     --active_calls_;
     session->in_step_ = was_in_step;
     changed_.notify_all();
@@ -279,6 +281,7 @@ void Context::WaitForStragglers(std::unique_lock<std::mutex>* lock) {
 
 void Context::LeadOneStep(std::unique_lock<std::mutex>* lock) {
   leading_ = true;
+  leader_ = std::this_thread::get_id();
   auto lead_over = absl::MakeCleanup([this] {
     leading_ = false;
     changed_.notify_all();
@@ -338,6 +341,7 @@ Status Context::Step(const StepOptions& options, StepResult* result) {
     changed_.wait_for(lock, kCancelPoll);
   }
   leading_ = true;
+  leader_ = std::this_thread::get_id();
   auto lead_over = absl::MakeCleanup([&] { leading_ = false; });
   StepRunner runner(this, /*include_idle=*/true, options);
   return runner.Run(&lock, result);

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "base/status.h"
@@ -145,6 +146,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::condition_variable changed_;
   std::vector<Session*> sessions_;  // by slot; nullptr: free
   bool leading_ = false;
+  std::thread::id leader_;  // whose thread that is; the host's callbacks run on it too
   std::atomic<bool> shutdown_{false};
   int32_t active_calls_ = 0;
   int32_t next_slot_ = 0;  // where the next step begins to look, for fairness

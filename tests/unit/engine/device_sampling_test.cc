@@ -235,6 +235,28 @@ TEST_CASE("Device sampling: threads that generate and threads that look at logit
   CHECK(wrong == std::vector<int64_t>(4, 0));
 }
 
+// On the thread that leads a step, with the context's backend in its hands.
+TEST_CASE("Device sampling: a logits callback may look at another session", "[engine]") {
+  const std::shared_ptr<const Model> model = LoadTinyModel("llama");
+  std::shared_ptr<Context> context = MakeContext(model, Options(true, 2));
+  std::unique_ptr<Session> first = MakeSession(context);
+  std::unique_ptr<Session> second = MakeSession(context);
+  MF_REQUIRE_OK(first->Feed(kPrompt));
+  MF_REQUIRE_OK(first->Decode(nullptr));
+  LogitsEditor editor;
+  editor.user_data = first.get();
+  editor.edit = [](void* session, absl::Span<float>) {
+    return static_cast<Session*>(session)->Logits().status();
+  };
+  MF_REQUIRE_OK(second->SetSampling(SamplingSettings(), editor));
+  MF_REQUIRE_OK(second->Feed(kPrompt));
+  MF_REQUIRE_OK(second->Start(GenerateOptions()));
+  StepResult result;
+  MF_REQUIRE_OK(context->Step(StepOptions(), &result));
+  CHECK(result.n_failed == 0);
+  MF_REQUIRE_OK(second->Next());
+}
+
 TEST_CASE("Device sampling: the plan counts what it takes", "[engine]") {
   for (const int32_t device : Devices()) {
     const std::shared_ptr<const Model> model = LoadModel(TinyModelPath("llama"), device);
