@@ -108,6 +108,28 @@ __device__ __forceinline__ VisibleCells FindVisible(const AttentionArgs& args, i
   return {args.page_table + (high > 0 ? sequence * args.page_table_columns : 0), low, high};
 }
 
+// The sum over eight lanes for head `part`: each step hands half of the heads to the other lane, so
+// that seven additions do what would take 24, in the same order.
+__device__ __forceinline__ float SumForHead(const float* sums, int part) {
+  float four[4];
+  float two[2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const bool high = (part & 4) != 0;
+    const float kept = high ? sums[4 + i] : sums[i];
+    four[i] = kept + __shfl_xor_sync(0xffffffffu, high ? sums[i] : sums[4 + i], 4);
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const bool high = (part & 2) != 0;
+    const float kept = high ? four[2 + i] : four[i];
+    two[i] = kept + __shfl_xor_sync(0xffffffffu, high ? four[i] : four[2 + i], 2);
+  }
+  const bool high = (part & 1) != 0;
+  const float kept = high ? two[1] : two[0];
+  return kept + __shfl_xor_sync(0xffffffffu, high ? two[0] : two[1], 1);
+}
+
 // Scores of cells [first, last) of a page, for all heads of the block.
 template <KvFormat format, int kHeads>
 __device__ __forceinline__ void ScorePage(const AttentionArgs& args, const uint8_t* slab, int first,
@@ -133,15 +155,24 @@ __device__ __forceinline__ void ScorePage(const AttentionArgs& args, const uint8
         if (seen) scale[j] = __half2float(scales[cell * KvBlocks(dim) + c / 2]);
       }
     }
+    float k[kCells][kChunk<format>];
 #pragma unroll
-    for (int j = 0; j < kCells; ++j) {
-      float k[kChunk<format>];
-      DecodeChunk<format>(stored[j], scale[j], k);
+    for (int j = 0; j < kCells; ++j) DecodeChunk<format>(stored[j], scale[j], k[j]);
+      // Four values of the queries serve all cells of the lane.
 #pragma unroll
-      for (int h = 0; h < kHeads; ++h) {
-        const float* q = queries + h * padded + c * kChunk<format>;
+    for (int h = 0; h < kHeads; ++h) {
+      const auto* four = reinterpret_cast<const float4*>(queries + h * padded + c * kChunk<format>);
 #pragma unroll
-        for (int i = 0; i < kChunk<format>; ++i) sums[j][h] = fmaf(q[i], k[i], sums[j][h]);
+      for (int i = 0; i < kChunk<format> / 4; ++i) {
+        const float4 q = four[i];
+#pragma unroll
+        for (int j = 0; j < kCells; ++j) {
+          float sum = sums[j][h];
+          sum = fmaf(q.x, k[j][4 * i], sum);
+          sum = fmaf(q.y, k[j][4 * i + 1], sum);
+          sum = fmaf(q.z, k[j][4 * i + 2], sum);
+          sums[j][h] = fmaf(q.w, k[j][4 * i + 3], sum);
+        }
       }
     }
   }
@@ -149,27 +180,34 @@ __device__ __forceinline__ void ScorePage(const AttentionArgs& args, const uint8
   for (int j = 0; j < kCells; ++j) {
     const int cell = j * kAtOnce + threadIdx.x / kLanesPerCell;
     const bool seen = cell >= first && cell < last;
+    if constexpr (kHeads == kLanesPerCell) {
+      const float score = SumForHead(sums[j], part) * args.scale;
+      scores[part * kKvPageCells + cell] = seen ? score : -INFINITY;
+    } else {
 #pragma unroll
-    for (int h = 0; h < kHeads; ++h) {
-      float sum = sums[j][h];
+      for (int h = 0; h < kHeads; ++h) {
+        float sum = sums[j][h];
 #pragma unroll
-      for (int offset = kLanesPerCell / 2; offset > 0; offset /= 2) {
-        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        for (int offset = kLanesPerCell / 2; offset > 0; offset /= 2) {
+          sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+        }
+        if (part == 0) scores[h * kKvPageCells + cell] = seen ? sum * args.scale : -INFINITY;
       }
-      if (part != 0) continue;
-      float score = sum * args.scale;
-      if (args.softcap > 0.0f) score = args.softcap * tanhf(score / args.softcap);
-      scores[h * kKvPageCells + cell] = seen ? score : -INFINITY;
     }
   }
 }
 
 // Turns a head's scores into weights against the new maximum; returns what the sums so far are to
 // be multiplied with.
-__device__ __forceinline__ float SoftmaxPage(float* scores, float* highest, float* total) {
+__device__ __forceinline__ float SoftmaxPage(float* scores, float softcap, float* highest,
+                                             float* total) {
   const int lane = threadIdx.x % kWarp;
-  const float s0 = scores[lane];
-  const float s1 = scores[lane + kWarp];
+  float s0 = scores[lane];
+  float s1 = scores[lane + kWarp];
+  if (softcap > 0.0f) {
+    if (s0 != -INFINITY) s0 = softcap * tanhf(s0 / softcap);
+    if (s1 != -INFINITY) s1 = softcap * tanhf(s1 / softcap);
+  }
   const float largest = fmaxf(*highest, WarpMax(fmaxf(s0, s1)));
   // A masked cell weighs exactly 0, also where nothing has been seen yet; a NaN stays one.
   const float w0 = s0 == -INFINITY ? 0.0f : expf(s0 - largest);
@@ -245,9 +283,13 @@ struct ValueSums {
     const int padded = lanes * kOwned<format>;
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
-      float* to = parts + (h * groups + group) * padded + lane * kOwned<format>;
+      auto* to =
+          reinterpret_cast<float4*>(parts + (h * groups + group) * padded + lane * kOwned<format>);
 #pragma unroll
-      for (int i = 0; i < kOwned<format>; ++i) to[i] = sums[h][i];
+      for (int i = 0; i < kOwned<format> / 4; ++i) {
+        to[i] =
+            make_float4(sums[h][4 * i], sums[h][4 * i + 1], sums[h][4 * i + 2], sums[h][4 * i + 3]);
+      }
     }
   }
   __device__ float Column(const float* parts, int h, int d) const {
@@ -302,12 +344,12 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
     return;
   }
 
-  for (int i = threadIdx.x; i < kHeads * padded; i += kAttentionThreads) {
-    const int h = i / padded;
-    const int d = i % padded;
-    queries[i] = h < heads && d < args.k.dim
-                     ? args.q[(row * args.n_heads + first_head + h) * args.k.dim + d]
-                     : 0.0f;
+  for (int d = threadIdx.x; d < padded; d += kAttentionThreads) {
+    const float* q = args.q + at * args.k.dim + d;
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+      queries[h * padded + d] = h < heads && d < args.k.dim ? q[h * args.k.dim] : 0.0f;
+    }
   }
   ValueSums<v_format, kHeads> values(args.v.dim);
   constexpr int kHeadsPerWarp = (kHeads + 3) / 4;
@@ -336,7 +378,8 @@ __global__ void __launch_bounds__(kAttentionThreads) AttentionKernel(AttentionAr
     for (int i = 0; i < kHeadsPerWarp; ++i) {
       const int h = warp + 4 * i;
       if (h >= kHeads) continue;
-      const float factor = SoftmaxPage(scores + h * kKvPageCells, &highest[i], &total[i]);
+      const float factor =
+          SoftmaxPage(scores + h * kKvPageCells, args.softcap, &highest[i], &total[i]);
       if (threadIdx.x % kWarp == 0) factors[h] = factor;
     }
     __syncthreads();

@@ -93,14 +93,14 @@ __device__ __forceinline__ void QuantizeToPlanes(const PlaneTarget& target, int6
 // Eight lanes' 32 values, four a lane; `writes` is false in lanes without a block.
 __device__ __forceinline__ float4 QuantizeFour(float4 x, int part, const PlaneBlock& to,
                                                bool writes) {
-  float largest = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
-  int finite = isfinite(x.x) && isfinite(x.y) && isfinite(x.z) && isfinite(x.w) ? 1 : 0;
+  // Magnitudes are ordered as their bits are, infinity and what is no number above all others.
+  uint32_t largest = max(max(__float_as_uint(fabsf(x.x)), __float_as_uint(fabsf(x.y))),
+                         max(__float_as_uint(fabsf(x.z)), __float_as_uint(fabsf(x.w))));
 #pragma unroll
   for (int offset = 4; offset > 0; offset /= 2) {
-    largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-    finite &= __shfl_xor_sync(0xffffffffu, finite, offset);
+    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
   }
-  const BlockScale block(largest, finite != 0);
+  const BlockScale block(__uint_as_float(largest), largest < 0x7f800000u);
   const int4 q =
       make_int4(block.Quantize(x.x), block.Quantize(x.y), block.Quantize(x.z), block.Quantize(x.w));
   int sum = q.x + q.y + q.z + q.w;

@@ -114,6 +114,8 @@ __global__ void __launch_bounds__(kNormThreads)
   const float inverse = present ? 1.0f / sqrtf(mean + eps) : 0.0f;
 #pragma unroll
   for (int v = 0; v < kNormVectors; ++v) {
+    // The same for all threads: none is missing where lanes exchange values.
+    if (v * static_cast<int>(blockDim.x) >= vectors) break;
     const int i = threadIdx.x + v * blockDim.x;
     const float4 w = weights[v];
     const float4 k = kept[v];
@@ -247,10 +249,8 @@ KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t ro
                        0;
   if (aligned && width % 4 == 0 && width <= kMaxPlaneNorm) {
     const int64_t vectors = width / 4;
-    // Few rows have the device to themselves, and fewer warps meet sooner.
-    const int64_t wanted =
-        std::max(CeilDiv(vectors, kNormVectors), std::min<int64_t>(vectors, 256));
-    const auto threads = static_cast<unsigned>(CeilDiv(wanted, kWarp) * kWarp);
+    const auto threads = static_cast<unsigned>(
+        std::clamp<int64_t>(CeilDiv(vectors, kWarp) * kWarp, kWarp, kNormThreads));
     const int64_t blocks = quantises ? PlaneRows(planes, rows) : rows;
     return Launch(quantises ? RmsNormVectorKernel<true> : RmsNormVectorKernel<false>,
                   {dim3(static_cast<unsigned>(blocks)), dim3(threads)}, stream,
