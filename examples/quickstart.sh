@@ -56,5 +56,6 @@ if ! build_chat; then
   say "The build failed; the whole log is $log"
   exit 1
 fi
-# Greedy, so that everybody sees the same answer.
-exec "$build/examples/chat/minfer-chat" -m "$model" -p "$question" --temp 0
+# Greedy, so that everybody sees the same answer. A model that was not trained to answer finds no
+# end by itself.
+exec "$build/examples/chat/minfer-chat" -m "$model" -p "$question" --temp 0 --max-tokens 512

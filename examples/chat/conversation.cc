@@ -57,6 +57,7 @@ void Conversation::Describe(const std::vector<mf::Message>& messages,
 }
 
 mf::Result<std::string> Conversation::Prompt(const std::string& question) const {
+  if (!has_template_) return question + setup_.answer_start;
   std::vector<mf::Message> messages = messages_;
   messages.push_back({"user", question});
   std::vector<mf_chat_message> list;

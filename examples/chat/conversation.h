@@ -40,6 +40,8 @@ class Conversation {
   // Adds the user's message and generates the answer. A cancelled answer stays in the conversation
   // as far as it came; a turn that gave no text is taken back whole.
   Answer Ask(const std::string& question, const mf_generate_options& options, const TextSink& sink);
+  // Whether there is a template to converse by. Without one the question's text is continued.
+  bool has_template() const { return has_template_; }
   // The text that the model would be given for this question.
   mf::Result<std::string> Prompt(const std::string& question) const;
   // Forgets all but the system message.

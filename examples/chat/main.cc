@@ -245,6 +245,9 @@ int Run(chat::Terminal& terminal, const Settings& settings) {
   if (!sampling) return Fail(terminal, sampling.error());
 
   chat::Conversation conversation(&opened->model, &*session, std::move(setup));
+  if (!conversation.has_template()) {
+    terminal.Note("The model has no chat template: it goes on with your text.");
+  }
   if (settings.show_prompt) return ShowPrompt(terminal, conversation, settings.prompt);
   if (!settings.one_shot) return Talk(terminal, conversation, settings, *cancel);
   return Turn(terminal, conversation, settings, *cancel, settings.prompt) ? 0 : 1;

@@ -15,11 +15,12 @@ TEMPLATE = ("{% for m in messages %}<|user|>{{ m['role'] }}: {{ m['content'] }}<
             "{% if add_generation_prompt %}<|user|>assistant: {% endif %}")
 
 
-def write_tiny(path):
+def write_tiny(path, template=TEMPLATE):
     """A llama of one layer with a vocabulary of bytes and a chat template; it says nonsense."""
     model = gguf_bad.base("bpe")
     model.set("llama.context_length", gguf_bad.U32, 4096)
-    model.set("tokenizer.chat_template", gguf_bad.STR, TEMPLATE)
+    if template is not None:
+        model.set("tokenizer.chat_template", gguf_bad.STR, template)
     with open(path, "wb") as file:
         file.write(model.build())
     return path

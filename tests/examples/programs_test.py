@@ -139,6 +139,15 @@ class Programs(unittest.TestCase):
                          "<user>hi</user><assistant>It is ")
         self.assertTrue(self.run_ok(*args, "-n", "4")[0].startswith("It is "))
 
+    def test_chat_goes_on_with_the_text_where_there_is_no_template(self):
+        bare = models.write_tiny(self.tiny + ".bare.gguf", template=None)
+        out, error = self.run_ok(CHAT, "-m", bare, "-p", "a b", "--show-prompt")
+        self.assertEqual(out, "a b")
+        self.assertIn("no chat template", error)
+        self.assertIn("no chat template", self.run_ok(CHAT, "-m", bare, "-p", "a b", "-n", "4")[1])
+        self.assertNotIn("no chat template",
+                         self.run_ok(CHAT, "-m", self.tiny, "-p", "a b", "-n", "4")[1])
+
     def test_interrupt_stops_the_answer_and_not_the_program(self):
         # Each key waits for the prompt before it: an interrupt drops what nobody has read yet.
         prompt = re.escape(ESCAPE + "1;32m> ")
