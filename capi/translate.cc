@@ -151,6 +151,7 @@ StatusOr<ContextSettings> ReadContextOptions(const mf_context_options* in) {
   engine.n_sessions = options.n_sessions;
   engine.n_batch = options.n_batch;
   engine.n_micro_batch = options.n_micro_batch;
+  engine.deterministic = options.deterministic != 0;
   engine.kv_type_k = options.kv_type_k - 1;
   engine.kv_type_v = options.kv_type_v - 1;
   engine.budget_bytes = options.budget_bytes;

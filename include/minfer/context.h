@@ -48,10 +48,11 @@ typedef struct mf_context_options {
   uint32_t n_ctx;
   /** Sessions that can exist at once; 0: 1. The KV cache holds n_ctx x n_sessions cells. */
   uint32_t n_sessions;
-  /** Rows that a step takes, of all sessions together; 0: 512. */
+  /** Rows that a step takes, of all sessions together; 0: 512 on the CPU, 512 to 2,048 on a GPU, by
+   *  the width of the model and the cells that there are. */
   uint32_t n_batch;
   /** Rows that run at once: a batch is cut into these, and cancel and time budget are looked at in
-   *  between; 0: the smaller of 512 and n_batch. */
+   *  between; 0: as many as n_batch has by default, but no more than n_batch. */
   uint32_t n_micro_batch;
   mf_kv_type kv_type_k;
   mf_kv_type kv_type_v;

@@ -35,6 +35,7 @@ struct BackendOptions {
   bool reference = false;              // scalar twins and float activations
   bool residual_activations = true;    // 15-bit activations where 8 cost the most
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
+  bool deterministic = false;          // kernels never chosen by the number of rows
   bool cuda_graph = true;              // repeated splits recorded and replayed
   bool mmvq = true;                    // integer dots for few rows
   bool mmq = true;                     // integer tensor cores for 9 to 64 rows

@@ -80,6 +80,7 @@ Status Context::CreateBackends() {
   options.memory = memory_;
   options.logger = logger_.get();
   ApplyTuning(config_.tuning, &options);
+  options.deterministic = config_.deterministic;
   for (const std::shared_ptr<const Device>& device : model_->placement().devices) {
     MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device->CreateBackend(options));
     backends_.push_back(std::move(backend));

@@ -18,6 +18,24 @@ constexpr uint32_t kMaxBatch = 1u << 16;
 constexpr uint32_t kMaxSessions = 1u << 14;
 constexpr uint32_t kMaxContext = 1u << 30;
 
+// On a GPU a micro-batch decodes every weight once, so that more rows cost less each; but no more
+// than keep the widest activation in 96 MiB, nor than all contexts hold.
+constexpr int64_t kDefaultGpuBatch = 2048;
+constexpr int64_t kWidestActivationBytes = int64_t{96} << 20;
+
+int32_t DefaultBatch(const ModelDescription& model, const Device& device,
+                     const ContextConfig& config) {
+  int64_t rows = kDefaultBatch;
+  if (device.info().kind == DeviceKind::kCpu) return static_cast<int32_t>(rows);
+  const int64_t row_bytes = int64_t{4} * std::max(model.hp.n_ff, model.hp.n_embd);
+  const int64_t cells = int64_t{config.n_ctx} * config.n_sessions;
+  while (rows < kDefaultGpuBatch && 2 * rows * row_bytes <= kWidestActivationBytes &&
+         2 * rows <= cells) {
+    rows *= 2;
+  }
+  return static_cast<int32_t>(rows);
+}
+
 Status BadOption(std::string_view name, std::string message) {
   return Status(StatusCode::kInvalidArgument, Subsystem::kEngine, std::move(message))
       .WithName(name);
@@ -86,12 +104,14 @@ StatusOr<ContextConfig> ResolveContext(const ModelDescription& model, const Devi
   MF_ASSIGN_OR_RETURN(config.n_sessions, Bounded("n_sessions", options.n_sessions, kMaxSessions));
   config.n_sessions = std::max(1, config.n_sessions);
   MF_ASSIGN_OR_RETURN(config.n_batch, Bounded("n_batch", options.n_batch, kMaxBatch));
-  if (config.n_batch == 0) config.n_batch = kDefaultBatch;
+  const int32_t default_batch = DefaultBatch(model, device, config);
+  if (config.n_batch == 0) config.n_batch = default_batch;
   MF_ASSIGN_OR_RETURN(config.n_micro_batch,
                       Bounded("n_micro_batch", options.n_micro_batch, kMaxBatch));
-  if (config.n_micro_batch == 0) config.n_micro_batch = kDefaultBatch;
+  if (config.n_micro_batch == 0) config.n_micro_batch = default_batch;
   config.n_micro_batch = std::min(config.n_micro_batch, config.n_batch);
   config.max_outputs = std::min(config.n_sessions, config.n_micro_batch);
+  config.deterministic = options.deterministic;
   MF_ASSIGN_OR_RETURN(config.kv_format_k,
                       Format("kv_type_k", options.kv_type_k, device.default_kv_format()));
   MF_ASSIGN_OR_RETURN(config.kv_format_v,
@@ -169,6 +189,7 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& 
   BackendOptions backend_options;
   backend_options.runner = &runner;
   ApplyTuning(config.tuning, &backend_options);
+  backend_options.deterministic = config.deterministic;
   std::vector<std::unique_ptr<Backend>> backends;
   ExecutorBindings bindings;
   for (const std::shared_ptr<const Device>& device : placement.devices) {

@@ -26,8 +26,9 @@ struct ContextOptions {
   uint32_t n_threads = 0;      // 0: DefaultThreadCount(); not looked at with a runner
   uint32_t n_ctx = 0;          // tokens a session; 0: the train context
   uint32_t n_sessions = 0;     // 0: 1
-  uint32_t n_batch = 0;        // rows a step; 0: 512
-  uint32_t n_micro_batch = 0;  // rows at once; 0: min(512, n_batch)
+  uint32_t n_batch = 0;        // rows a step; 0: 512, more on a GPU
+  uint32_t n_micro_batch = 0;  // rows at once; 0: the default of n_batch, but at most n_batch
+  bool deterministic = false;  // the same bits whatever the batch, on every device
   int32_t kv_type_k = -1;      // KvFormat, -1: the device's default
   int32_t kv_type_v = -1;
   uint64_t budget_bytes = 0;                  // 0: none
@@ -48,6 +49,7 @@ struct ContextConfig {
   int32_t n_batch = 0;
   int32_t n_micro_batch = 0;
   int32_t max_outputs = 0;  // rows of logits of one micro-batch
+  bool deterministic = false;
   KvFormat kv_format_k = KvFormat::kF32;
   KvFormat kv_format_v = KvFormat::kF32;
   Tuning tuning;

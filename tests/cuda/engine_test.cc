@@ -32,6 +32,62 @@ void Work(const std::shared_ptr<const Model>& model, const ContextOptions& optio
   Greedy(session.get(), 8);
 }
 
+// What follows a prompt greedily, and the logits in the end, with `neighbours` sessions that are in
+// the same steps.
+std::vector<float> Among(const std::shared_ptr<const Model>& model, ContextOptions options,
+                         size_t neighbours, std::vector<int32_t>* tokens) {
+  options.n_sessions = static_cast<uint32_t>(neighbours) + 1;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::vector<std::unique_ptr<Session>> sessions;
+  GenerateOptions generate;
+  for (size_t i = 0; i <= neighbours; ++i) {
+    sessions.push_back(MakeSession(context));
+    // The last is the one looked at; others are in their prompt when it decodes, or have ended.
+    const bool mine = i == neighbours;
+    std::vector<int32_t> prompt;
+    for (size_t t = 0; t < (mine ? 90 : 1 + 37 * i % 120); ++t) {
+      prompt.push_back(3 + static_cast<int32_t>((t * 7 + (mine ? 0 : i)) % 250));
+    }
+    generate.max_tokens = mine ? 12 : 5 + static_cast<int64_t>(i);
+    MF_REQUIRE_OK(sessions[i]->Feed(prompt));
+    MF_REQUIRE_OK(sessions[i]->Start(generate));
+  }
+  StepResult result;
+  do {
+    MF_REQUIRE_OK(context->Step(StepOptions(), &result));
+    StatusOr<TokenEvent> event = sessions[neighbours]->Next();
+    if (event.ok()) tokens->push_back(event->token);
+  } while (result.n_rows > 0);
+  StatusOr<absl::Span<const float>> logits = sessions[neighbours]->Logits();
+  MF_REQUIRE_OK(logits);
+  return std::vector<float>(logits->begin(), logits->end());
+}
+
+TEST_CASE("CUDA engine: deterministic results do not depend on the batch", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  for (const ElementType type : {ElementType::kQ8_0, ElementType::kF32}) {
+    const std::shared_ptr<const Model> model =
+        type == ElementType::kQ8_0 ? LoadModel(QuantizedTinyModelPath("qwen3", type), *device)
+                                   : LoadModel(TinyModelPath("qwen3"), *device);
+    ContextOptions options;
+    options.n_ctx = 400;
+    options.deterministic = true;
+    std::vector<int32_t> want_greedy;
+    const std::vector<float> want = Among(model, options, 0, &want_greedy);
+    for (const uint32_t n_micro_batch : {7u, 33u, 300u}) {
+      for (const size_t neighbours : {0u, 2u, 11u}) {
+        INFO(FindElementTraits(type)->name << " micro-batch " << n_micro_batch << ", " << neighbours
+                                           << " neighbours");
+        options.n_micro_batch = n_micro_batch;
+        std::vector<int32_t> greedy;
+        CHECK(Among(model, options, neighbours, &greedy) == want);
+        CHECK(greedy == want_greedy);
+      }
+    }
+  }
+}
+
 TEST_CASE("CUDA engine: the plan is what the device loses", "[cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;

@@ -20,6 +20,7 @@
 #include <climits>
 
 #include "kernels/cuda/arch/cp_async.cuh"
+#include "kernels/cuda/arch/ex2.cuh"
 #include "kernels/cuda/arch/ldmatrix.cuh"
 #include "kernels/cuda/arch/mma_m16n8k16.cuh"
 #include "kernels/cuda/attention_prefill/attention_prefill.h"
@@ -56,7 +57,10 @@ template <int kDim, KvFormat format>
 __device__ __forceinline__ void LoadPage(const uint8_t* slab, int last, __half (*to)[kDim + 8]) {
   if constexpr (format == KvFormat::kF16) {
     constexpr int kChunks = kDim / 8;
-    for (int i = threadIdx.x; i < kKvPageCells * kChunks; i += kPrefillThreads) {
+    static_assert(kKvPageCells * kChunks % kPrefillThreads == 0);
+#pragma unroll
+    for (int step = 0; step < kKvPageCells * kChunks / kPrefillThreads; ++step) {
+      const int i = step * kPrefillThreads + static_cast<int>(threadIdx.x);
       const int cell = i / kChunks;
       const int column = i % kChunks * 8;
       CpAsync16(&to[cell][column], slab + (cell * kDim + column) * 2, cell < last);
@@ -130,19 +134,32 @@ __device__ __forceinline__ void PrefillScores(const __half (*k)[kDim + 8],
   }
 }
 
-// What a score counts for, in units of log2.
-__device__ __forceinline__ float PrefillScore(const AttentionArgs& args, float score) {
-  constexpr float kLog2E = 1.4426950408889634f;
-  if (args.softcap <= 0.0f) return score * (args.scale * kLog2E);
-  return args.softcap * kLog2E * tanhf(score * args.scale / args.softcap);
+// A capped score, before it is scaled by log2(e); not inline, for it is rare and long.
+static __device__ __noinline__ float CappedScore(float score, float scale, float softcap) {
+  return softcap * tanhf(score * scale / softcap);
 }
 
-// Scales and masks the scores of row `half` of the thread's two, and turns them into weights. With
+// Scores of a page for a warp's rows in units of log2.
+template <int kCount>
+__device__ __forceinline__ void ScaleScores(const AttentionArgs& args, float (*scores)[4]) {
+  constexpr float kLog2E = 1.4426950408889634f;
+  float scale = args.scale * kLog2E;
+  if (args.softcap > 0.0f) {
+#pragma unroll
+    for (int i = 0; i < 4 * kCount; ++i) {
+      scores[i / 4][i % 4] = CappedScore(scores[i / 4][i % 4], args.scale, args.softcap);
+    }
+    scale = kLog2E;
+  }
+#pragma unroll
+  for (int i = 0; i < 4 * kCount; ++i) scores[i / 4][i % 4] *= scale;
+}
+
+// Masks the scores of row `half` of the thread's two, and turns them into weights. With
 // `whole` the row sees all cells of the page.
 template <int kDim>
-__device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int half, bool whole,
-                                               int low, int high, PrefillState<kDim>* state,
-                                               float (*scores)[4]) {
+__device__ __forceinline__ void PrefillSoftmax(int half, bool whole, int low, int high,
+                                               PrefillState<kDim>* state, float (*scores)[4]) {
   const int lane = threadIdx.x % kWarp;
   float largest = state->highest[half];
 #pragma unroll
@@ -150,7 +167,6 @@ __device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int ha
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       float& score = scores[j][2 * half + e];
-      score = PrefillScore(args, score);
       if (!whole) {
         const int cell = 8 * j + lane % 4 * 2 + e;
         if (cell < low || cell >= high) score = -INFINITY;
@@ -162,14 +178,14 @@ __device__ __forceinline__ void PrefillSoftmax(const AttentionArgs& args, int ha
   largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
   // A row that has seen nothing yet: its weights and its factor become 0.
   const float base = largest == -INFINITY ? 0.0f : largest;
-  const float factor = exp2f(state->highest[half] - base);
+  const float factor = Ex2(state->highest[half] - base);
   float sum = 0.0f;
 #pragma unroll
   for (int j = 0; j < kKvPageCells / 8; ++j) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       float& score = scores[j][2 * half + e];
-      score = exp2f(score - base);
+      score = Ex2(score - base);
       sum += score;
     }
   }
@@ -286,14 +302,14 @@ __device__ __forceinline__ void WalkSequence(const AttentionArgs& args, int kv_h
     if (!__any_sync(0xffffffffu, sees)) continue;
     float scores[kKvPageCells / 8][4] = {};
     PrefillScores<kDim>(shared->k[p % 2], *state, scores);
+    ScaleScores<kKvPageCells / 8>(args, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const bool whole = low[half] <= start && high[half] >= stop;
       if (__all_sync(0xffffffffu, whole)) {
-        PrefillSoftmax<kDim>(args, half, true, 0, 0, state, scores);
+        PrefillSoftmax<kDim>(half, true, 0, 0, state, scores);
       } else {
-        PrefillSoftmax<kDim>(args, half, false, low[half] - start, high[half] - start, state,
-                             scores);
+        PrefillSoftmax<kDim>(half, false, low[half] - start, high[half] - start, state, scores);
       }
     }
     PrefillValues<kDim>(shared->v[p % 2], scores, state);
@@ -340,12 +356,12 @@ __global__ void __launch_bounds__(kPrefillThreads) AttentionPrefillKernel(Attent
     const bool empty = shared.high[row - row0] <= shared.low[row - row0];
     constexpr float kLn2 = 0.6931471805599453f;
     const SinkScale sink = AddSink(args.sinks, head, state.highest[half] * kLn2, state.total[half]);
+    const float factor = sink.keep / sink.total;
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d) {
       const float* sums = &state.out[d][2 * half];
       *reinterpret_cast<float2*>(out + 8 * d + lane % 4 * 2) =
-          empty ? make_float2(0.0f, 0.0f)
-                : make_float2(sums[0] * sink.keep / sink.total, sums[1] * sink.keep / sink.total);
+          empty ? make_float2(0.0f, 0.0f) : make_float2(sums[0] * factor, sums[1] * factor);
     }
   }
 }

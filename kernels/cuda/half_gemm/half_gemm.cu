@@ -65,6 +65,12 @@ uint64_t HalfGemmPartialBytes(int64_t m, int64_t columns) {
                   static_cast<uint64_t>(kHalfMaxSplits * m * PartialStride(columns)) * 4);
 }
 
+bool PrefersHopperGemm(const HalfGemmArgs& args) {
+  return PlanHalfGemm(args.m, args.columns, args.k, args.multiprocessors, args.shared_opt_in_bytes,
+                      args.partial_bytes, true, true)
+             .family == HalfFamily::kHopper;
+}
+
 KernelStatus CheckHalfGemm(const HalfGemmArgs& args) {
   if (args.m < 0 || args.columns < 0 || args.k <= 0 || args.k % 8 != 0 || args.w_stride < args.k ||
       args.w_stride % 8 != 0 || args.n_parts < 1 || args.n_parts > kHalfGemmMaxParts ||
@@ -94,9 +100,10 @@ KernelStatus HalfGemm(const HalfGemmArgs& args, cudaStream_t stream) {
   if (checked != KernelStatus::kOk) return checked;
   if (args.m == 0 || args.columns == 0) return KernelStatus::kOk;
   const HalfPlan plan = PlanHalfGemm(args.m, args.columns, args.k, args.multiprocessors,
-                                     args.shared_opt_in_bytes, args.partial_bytes);
-  const KernelStatus status = plan.wide ? LaunchTile<HalfTileWide>(args, plan.splits, stream)
-                                        : LaunchTile<HalfTileSquare>(args, plan.splits, stream);
+                                     args.shared_opt_in_bytes, args.partial_bytes, true, false);
+  const KernelStatus status = plan.family == HalfFamily::kWide
+                                  ? LaunchTile<HalfTileWide>(args, plan.splits, stream)
+                                  : LaunchTile<HalfTileSquare>(args, plan.splits, stream);
   if (status != KernelStatus::kOk || plan.splits == 1) return status;
   const int64_t k_each = CeilDiv(CeilDiv(args.k, kHalfDepth), plan.splits) * kHalfDepth;
   return ReduceHalfGemm(args, static_cast<int>(CeilDiv(args.k, k_each)), stream);

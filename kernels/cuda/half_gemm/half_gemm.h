@@ -73,4 +73,8 @@ uint64_t HalfGemmPartialBytes(int64_t m, int64_t columns);
 
 KernelStatus HalfGemm(const HalfGemmArgs& args, cudaStream_t stream);
 
+// Where there is hopper_gemm: whether it is faster. It has larger tiles, and small matrices too few
+// of them.
+bool PrefersHopperGemm(const HalfGemmArgs& args);
+
 }  // namespace minfer::kernels::cuda

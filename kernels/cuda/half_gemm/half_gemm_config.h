@@ -39,11 +39,6 @@ using HalfTileWide = HalfTile<128, 256, 2, 4, 4, 1>;
 // Half as wide for matrices with few tiles, and where a block may have less shared memory.
 using HalfTileSquare = HalfTile<128, 128, 2, 2, 3, 2>;
 
-struct HalfPlan {
-  bool wide = false;
-  int splits = 1;
-};
-
 // Scratch for sums over parts of k; a split that would need more is not taken.
 inline constexpr int kHalfMaxSplits = 4;
 inline constexpr uint64_t kHalfPartialBytes = uint64_t{48} << 20;
@@ -52,60 +47,66 @@ __host__ __device__ constexpr int64_t PartialStride(int64_t columns) {
   return (columns + 7) / 8 * 8;
 }
 
-// The tile and the split of k with the shortest time in units of k steps of a wide tile: waves of
-// blocks times steps of each, some for filling the pipeline, and the sums that a split moves.
+// Which kernel, by its tile: half_gemm's two and that of hopper_gemm, 128 x 256.
+enum class HalfFamily : int32_t { kSquare, kWide, kHopper };
+
+struct HalfPlan {
+  HalfFamily family = HalfFamily::kSquare;
+  int splits = 1;  // of k
+};
+
+// What decides, in us as an H200 takes them (tests/bench/README.md): a step of 64 of k with a
+// multiprocessor full, what filling and storing a tile adds, and a launch.
+struct HalfCost {
+  HalfFamily family;
+  int columns;
+  int blocks;  // a multiprocessor
+  int shared_bytes;
+  double step;
+  double step_alone;  // where a multiprocessor has one block only
+  double tile;
+  double launch;
+};
+
+inline constexpr HalfCost kHalfCosts[] = {
+    {HalfFamily::kSquare, HalfTileSquare::kColumns, 2, HalfTileSquare::kSharedBytes, 1.22, 0.93,
+     3.0, 0.0},
+    {HalfFamily::kWide, HalfTileWide::kColumns, 1, HalfTileWide::kSharedBytes, 1.3, 1.3, 4.0, 0.0},
+    {HalfFamily::kHopper, 256, 1, 0, 0.95, 0.95, 4.0, 4.0},
+};
+// Adding the parts of k: a launch, and the bytes that one us moves.
+inline constexpr double kHalfReduceLaunch = 3.0;
+inline constexpr double kHalfReduceBytes = 2.5e6;
+
+// The fastest of half_gemm's tiles (mma), of hopper_gemm's, or of all.
 inline HalfPlan PlanHalfGemm(int64_t m, int64_t columns, int64_t k, int32_t multiprocessors,
-                             int32_t shared_bytes, uint64_t partial_bytes) {
-  constexpr double kFill = 6.0;
+                             int32_t shared_bytes, uint64_t partial_bytes, bool mma, bool hopper) {
   HalfPlan best;
   double best_time = 0.0;
   const int64_t steps = (k + kHalfDepth - 1) / kHalfDepth;
-  for (const bool wide : {true, false}) {
-    const int64_t tile_columns = wide ? HalfTileWide::kColumns : HalfTileSquare::kColumns;
-    const int needed = wide ? HalfTileWide::kSharedBytes : HalfTileSquare::kSharedBytes;
-    if (needed > shared_bytes) continue;
-    const int64_t tiles = ((m + 127) / 128) * ((columns + tile_columns - 1) / tile_columns);
-    const int64_t slots = std::max(1, multiprocessors) * (wide ? 1 : 2);
+  const int64_t slots = std::max(1, multiprocessors);
+  for (const HalfCost& cost : kHalfCosts) {
+    if (cost.family == HalfFamily::kHopper ? !hopper : !mma || cost.shared_bytes > shared_bytes) {
+      continue;
+    }
+    const int64_t tiles = ((m + 127) / 128) * ((columns + cost.columns - 1) / cost.columns);
     for (int splits = 1; splits <= kHalfMaxSplits; ++splits) {
       const int64_t steps_each = (steps + splits - 1) / splits;
-      const uint64_t needs = static_cast<uint64_t>(splits * m * PartialStride(columns)) * 4;
-      if (splits > 1 && (steps_each < 8 || needs > partial_bytes)) break;
-      const int64_t waves = (tiles * splits + slots - 1) / slots;
-      double time = static_cast<double>(waves) * (static_cast<double>(steps_each) + kFill);
-      // Two square tiles at once take a little longer than a wide one.
-      if (!wide) time *= 1.06;
-      // f32 sums written and read, about 3 steps of all multiprocessors a MB and split.
+      const auto needs = static_cast<uint64_t>(splits * m * PartialStride(columns)) * 4;
+      if (splits > 1 && (steps_each < 3 || needs > partial_bytes)) break;
+      const int64_t blocks = tiles * splits;
+      const int64_t waves = (blocks + slots * cost.blocks - 1) / (slots * cost.blocks);
+      const double step = blocks <= slots ? cost.step_alone : cost.step;
+      double time = cost.launch + static_cast<double>(waves) *
+                                      (static_cast<double>(steps_each) * step + cost.tile);
       if (splits > 1) {
-        time += 3e-6 * static_cast<double>(m * columns) * splits + 6.0;
+        const double moved = static_cast<double>(m * columns) * 4.0 * (splits + 1);
+        time += kHalfReduceLaunch + moved / kHalfReduceBytes;
       }
       if (best_time == 0.0 || time < best_time) {
-        best = {wide, splits};
+        best = {cost.family, splits};
         best_time = time;
       }
-    }
-  }
-  return best;
-}
-
-// The same choice for hopper_gemm, which has one tile, 128 x 256, and one block a multiprocessor.
-inline int HopperSplits(int64_t m, int64_t columns, int64_t k, int32_t multiprocessors,
-                        uint64_t partial_bytes) {
-  constexpr double kFill = 4.0;
-  const int64_t steps = (k + kHalfDepth - 1) / kHalfDepth;
-  const int64_t tiles = ((m + 127) / 128) * ((columns + 255) / 256);
-  const int64_t slots = std::max(1, multiprocessors);
-  int best = 1;
-  double best_time = 0.0;
-  for (int splits = 1; splits <= kHalfMaxSplits; ++splits) {
-    const int64_t steps_each = (steps + splits - 1) / splits;
-    const uint64_t needs = static_cast<uint64_t>(splits * m * PartialStride(columns)) * 4;
-    if (splits > 1 && (steps_each < 8 || needs > partial_bytes)) break;
-    const int64_t waves = (tiles * splits + slots - 1) / slots;
-    double time = static_cast<double>(waves) * (static_cast<double>(steps_each) + kFill);
-    if (splits > 1) time += 4e-6 * static_cast<double>(m * columns) * splits + 6.0;
-    if (best_time == 0.0 || time < best_time) {
-      best = splits;
-      best_time = time;
     }
   }
   return best;

@@ -49,13 +49,13 @@ KernelStatus HopperGemm(const HalfGemmArgs& args, cudaStream_t stream) {
       !DescribeRows(encode, args.w, args.columns, args.k, args.w_stride, kHopperColumns, &w)) {
     return KernelStatus::kBadShape;
   }
-  const int splits =
-      HopperSplits(args.m, args.columns, args.k, args.multiprocessors, args.partial_bytes);
+  const HalfPlan plan = PlanHalfGemm(args.m, args.columns, args.k, args.multiprocessors,
+                                     args.shared_opt_in_bytes, args.partial_bytes, false, true);
   HopperGrid grid;
   grid.tiles_m = static_cast<int>(CeilDiv(args.m, kHopperRows));
   grid.tiles_n = static_cast<int>(CeilDiv(args.columns, kHopperColumns));
   grid.steps = static_cast<int>(CeilDiv(args.k, kHalfDepth));
-  grid.steps_each = static_cast<int>(CeilDiv(grid.steps, splits));
+  grid.steps_each = static_cast<int>(CeilDiv(grid.steps, plan.splits));
   grid.splits = static_cast<int>(CeilDiv(grid.steps, grid.steps_each));
   const int pieces = grid.tiles_m * grid.tiles_n * grid.splits;
   KernelStatus status = AllowSharedBytes(HopperGemmKernel, kHopperSharedBytes);

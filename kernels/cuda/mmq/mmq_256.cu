@@ -26,10 +26,10 @@ struct ScaledType {
   struct Stager {
     MmqPlane<kBlockBytes, kPitch, false> blocks;
 
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t) {
-      blocks.Start(rows, row_bytes, 0, row_bytes);
+    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
+      blocks.Start(rows, row_bytes, 0, row_bytes, u);
     }
-    __device__ __forceinline__ void Copy(int u, uint8_t* to) const { blocks.Copy(u, to); }
+    __device__ __forceinline__ void Copy(uint8_t* to) { blocks.Copy(to); }
   };
 
   struct Unit {
@@ -106,10 +106,10 @@ struct MmqType<ElementType::kQ6_K> {
   struct Stager {
     MmqPlane<224, kPitch, false> blocks;
 
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t) {
-      blocks.Start(rows, row_bytes, 0, row_bytes);
+    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
+      blocks.Start(rows, row_bytes, 0, row_bytes, u);
     }
-    __device__ __forceinline__ void Copy(int u, uint8_t* to) const { blocks.Copy(u, to); }
+    __device__ __forceinline__ void Copy(uint8_t* to) { blocks.Copy(to); }
   };
 
   struct Unit {

@@ -39,16 +39,16 @@ struct NibbleType {
     MmqPlane<(kHigh == 0 ? 16 : kHigh), kPitch, true> high;
     MmqPlane<kScaleBytes, kPitch, true> scales;
 
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t k) {
+    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t k, int u) {
       const int64_t scales_at = k / 2 + (kHigh != 0 ? k / 8 : 0);
-      quants.Start(rows, row_bytes, 0, k / 2);
-      if constexpr (kHigh != 0) high.Start(rows, row_bytes, k / 2, k / 8);
-      scales.Start(rows, row_bytes, scales_at, row_bytes - scales_at);
+      quants.Start(rows, row_bytes, 0, k / 2, u);
+      if constexpr (kHigh != 0) high.Start(rows, row_bytes, k / 2, k / 8, u);
+      scales.Start(rows, row_bytes, scales_at, row_bytes - scales_at, u);
     }
-    __device__ __forceinline__ void Copy(int u, uint8_t* to) const {
-      quants.Copy(u, to);
-      if constexpr (kHigh != 0) high.Copy(u, to + 128);
-      scales.Copy(u, to + kScalesAt);
+    __device__ __forceinline__ void Copy(uint8_t* to) {
+      quants.Copy(to);
+      if constexpr (kHigh != 0) high.Copy(to + 128);
+      scales.Copy(to + kScalesAt);
     }
   };
 
@@ -123,13 +123,13 @@ struct MmqType<ElementType::kQ8_0> {
     MmqPlane<256, kPitch, true> quants;
     MmqPlane<16, kPitch, true> scales;
 
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t k) {
-      quants.Start(rows, row_bytes, 0, k);
-      scales.Start(rows, row_bytes, k, row_bytes - k);
+    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t k, int u) {
+      quants.Start(rows, row_bytes, 0, k, u);
+      scales.Start(rows, row_bytes, k, row_bytes - k, u);
     }
-    __device__ __forceinline__ void Copy(int u, uint8_t* to) const {
-      quants.Copy(u, to);
-      scales.Copy(u, to + 256);
+    __device__ __forceinline__ void Copy(uint8_t* to) {
+      quants.Copy(to);
+      scales.Copy(to + 256);
     }
   };
 

@@ -55,7 +55,7 @@ struct MmqKernelArgs {
 
 // What a type has to say, in mmq_32.cu and mmq_256.cu:
 //   kPitch, kHasMin, kHalfScales
-//   Stager: Start(rows, row_bytes, k) and Copy(u, to): copies unit u of the block's rows
+//   Stager: Start(rows, row_bytes, k, u), then Copy(to) copies the block's rows, unit u and on
 //   Unit: Load(at, lane, half) reads the headers of rows lane / 4 and + 8 of a warp's sixteen;
 //         Pair(i, codes) gives blocks 2 j and 2 j + 1, j = 2 half + i; Mins(lane, mins, factors),
 //         with kHasMin, the mins of block 4 half + lane % 4 of both rows, and what they count with
@@ -75,8 +75,8 @@ struct MmqRowsOf {
   int last[2];
 };
 
-// Copies a plane of kBytes of a unit, kBytes a multiple of 16; the pieces of a thread are the same
-// in every unit. kTail: what is past the end of the plane becomes zero.
+// Copies a plane of kBytes of a unit, kBytes a multiple of 16, unit after unit; the pieces of a
+// thread are the same in each. kTail: what is past the end of the plane becomes zero.
 template <int kBytes, int kPitch, bool kTail>
 struct MmqPlane {
   static constexpr int kPieces = kBytes / 16;
@@ -84,12 +84,13 @@ struct MmqPlane {
   static constexpr int kSteps = (kAll + kMmqThreads - 1) / kMmqThreads;
 
   const uint8_t* from[kSteps];
-  int64_t bytes;  // of the plane
+  uint32_t to[kSteps];
+  int left;  // bytes of the plane from unit u on
 
-  // The plane begins at `at` of a row.
-  __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t at,
-                        int64_t plane_bytes) {
-    bytes = plane_bytes;
+  // The plane begins at `at` of a row and has plane_bytes; u: the first unit.
+  __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t at, int64_t plane_bytes,
+                        int u) {
+    left = static_cast<int>(plane_bytes) - u * kBytes;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int index = i * kMmqThreads + static_cast<int>(threadIdx.x);
@@ -98,20 +99,25 @@ struct MmqPlane {
       const int last = second ? rows.last[1] : rows.last[0];
       const int in_half = min(second ? row - kMmqHalf : row, last);
       from[i] = (second ? rows.first[1] : rows.first[0]) +
-                static_cast<uint32_t>(in_half) * row_bytes + at + index % kPieces * 16;
+                static_cast<uint32_t>(in_half) * row_bytes + at + index % kPieces * 16 +
+                int64_t{u} * kBytes;
+      to[i] = static_cast<uint32_t>(row * kPitch + index % kPieces * 16);
     }
   }
 
-  __device__ __forceinline__ void Copy(int u, uint8_t* to) const {
-    const int64_t begin = int64_t{u} * kBytes;
+  // The next unit.
+  __device__ __forceinline__ void Copy(uint8_t* stage) {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int index = i * kMmqThreads + static_cast<int>(threadIdx.x);
-      if (kAll % kMmqThreads != 0 && index >= kAll) break;
-      const bool inside = !kTail || begin + index % kPieces * 16 < bytes;
-      CpAsync16(to + index / kPieces * kPitch + index % kPieces * 16,
-                from[i] + (inside ? begin : 0), inside);
+      if (i * kMmqThreads + kMmqThreads <= kAll || index < kAll) {
+        const bool inside = !kTail || index % kPieces * 16 < left;
+        // Outside, where the unit begins, which is valid; it is not read.
+        CpAsync16(stage + to[i], inside ? from[i] : from[i] - index % kPieces * 16, inside);
+      }
+      from[i] += kBytes;
     }
+    left -= kBytes;
   }
 };
 
@@ -190,27 +196,44 @@ __device__ __forceinline__ void MultiplyUnit(const MmqKernelArgs& args, const ui
   }
 }
 
-// Copies the activations of unit u, both passes. The steps are unrolled: ptxas 13.0 gave a loop
-// that counts to a run-time bound a wrong address in its second step.
+// Copies the activations unit after unit, both passes.
 template <int kTiles>
-__device__ __forceinline__ void StageActivations(const MmqKernelArgs& args, int u, uint8_t* to) {
-  constexpr int kPieces = kMmqUnitBytes / 16;
-  constexpr int kSteps = (kTiles * kPieces + kMmqThreads - 1) / kMmqThreads;
-  const int64_t tile_bytes = static_cast<int64_t>(args.units) * kMmqUnitBytes;
-  const uint8_t* from = args.activations + static_cast<int64_t>(u) * kMmqUnitBytes;
-  for (int pass = 0; pass < args.passes; ++pass) {
+struct MmqActivations {
+  static constexpr int kPieces = kMmqUnitBytes / 16;
+  static constexpr int kAll = kTiles * kPieces;
+  static constexpr int kSteps = (kAll + kMmqThreads - 1) / kMmqThreads;
+
+  const uint8_t* from[kSteps];
+
+  __device__ void Start(const MmqKernelArgs& args, int u) {
+    const int64_t tile_bytes = static_cast<int64_t>(args.units) * kMmqUnitBytes;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int index = i * kMmqThreads + static_cast<int>(threadIdx.x);
-      if (kTiles * kPieces % kMmqThreads != 0 && index >= kTiles * kPieces) break;
       // Past the last tile, that once more; those sums are not stored.
       const int t = min(index / kPieces, args.last_tile);
-      CpAsync16(to + index * 16, from + t * tile_bytes + index % kPieces * 16, true);
+      from[i] =
+          args.activations + t * tile_bytes + int64_t{u} * kMmqUnitBytes + index % kPieces * 16;
     }
-    from += args.pass_bytes;
-    to += kTiles * kMmqUnitBytes;
   }
-}
+
+  // The next unit. The steps are unrolled: ptxas 13.0 gave a loop to a run-time bound a wrong
+  // address in its second step.
+  __device__ __forceinline__ void Copy(const MmqKernelArgs& args, uint8_t* stage) {
+    uint8_t* to = stage + threadIdx.x * 16;
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) {
+      const int index = i * kMmqThreads + static_cast<int>(threadIdx.x);
+      if (i * kMmqThreads + kMmqThreads <= kAll || index < kAll) {
+        CpAsync16(to + i * kMmqThreads * 16, from[i], true);
+        if (args.passes == 2) {
+          CpAsync16(to + (kAll + i * kMmqThreads) * 16, from[i] + args.pass_bytes, true);
+        }
+      }
+      from[i] += kMmqUnitBytes;
+    }
+  }
+};
 
 // Stores the sums of a warp's rows, which begin at row r of the part; only up's warps with a gate.
 template <int kTiles>
@@ -309,16 +332,18 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     rows.first[h] = static_cast<const uint8_t*>(weights) + first * int64_t{args.weight_row_bytes};
     rows.last[h] = static_cast<int>(min(part.n - 1 - first, int64_t{kMmqHalf - 1}));
   }
-  typename Type::Stager stager;
-  stager.Start(rows, args.weight_row_bytes, args.k);
   const int stage_bytes = MmqStageBytes<type, kTiles>(args.passes);
   const int begin = args.units * split / splits;
   const int end = args.units * (split + 1) / splits;
+  typename Type::Stager stager;
+  stager.Start(rows, args.weight_row_bytes, args.k, begin);
+  MmqActivations<kTiles> activations;
+  activations.Start(args, begin);
   const auto stage = [&](int u, int slot) {
     if (u < end) {
       uint8_t* to = shared + slot * stage_bytes;
-      stager.Copy(u, to);
-      StageActivations<kTiles>(args, u, to + kMmqRows * Type::kPitch);
+      stager.Copy(to);
+      activations.Copy(args, to + kMmqRows * Type::kPitch);
     }
     CpAsyncCommit();
   };

@@ -127,7 +127,8 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   args.rows = rows - decode;
   args.partials = nullptr;
   const bool tiles =
-      options_.fa_prefill && !options_.reference && tier().async_copy && args.rows >= kTiledRows &&
+      options_.fa_prefill && !options_.reference && tier().async_copy &&
+      (args.rows >= kTiledRows || options_.deterministic) &&
       kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim);
   if (tiles) {
     report(2, "f16 tensor cores, tiles of 64 rows", "prefill rows");

@@ -196,6 +196,7 @@ class CudaBackend final : public Backend {
                      kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
   bool UsesMmvq(ElementType type) const;
+  bool TakesFewRows(int64_t m) const;
   bool FusesGate(absl::Span<const Product> products, int64_t m) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
   static uint64_t ActivationBytes(int64_t m, int64_t k, bool residual);
@@ -211,7 +212,7 @@ class CudaBackend final : public Backend {
   Status RunManyRows(const NodeCall& call, absl::Span<const Product> products, bool residual,
                      kernels::cuda::MmvqGate gate);
   Status RunInteger(const NodeCall& call, absl::Span<const Product> products, bool residual,
-                    kernels::cuda::MmvqGate gate, uint8_t* scratch, int64_t m);
+                    kernels::cuda::MmvqGate gate, const float* x, uint8_t* scratch, int64_t m);
   Status DecodeColumns(const NodeCall& call, absl::Span<const Product> products, bool gated,
                        int64_t begin, int64_t end, uint8_t* decoded);
   Status RunHalves(const NodeCall& call, absl::Span<const Product> products,

@@ -33,7 +33,7 @@ CudaBackend::ActivationForm CudaBackend::FormOf(const Graph& graph, const Node& 
   if (node.op == OpKind::kGatedMatMul) products = 2;
   ActivationForm form;
   const ValueShape& x = graph.value(node.inputs[0]).shape;
-  if (products == 0 || x.rows > kernels::cuda::kMmvqMaxRows || x.cols % 32 != 0) return form;
+  if (products == 0 || !TakesFewRows(x.rows) || x.cols % 32 != 0) return form;
   form.all_quantized = true;
   form.streamed = options_.mmvq_mma && tier().integer_matrix;
   for (size_t i = 0; i < products; ++i) {

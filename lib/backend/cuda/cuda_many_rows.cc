@@ -58,12 +58,13 @@ HalfScratch LayOut(int64_t m, int64_t k, int64_t columns) {
 
 CudaBackend::ManyRows CudaBackend::ManyRowsKernel(const WeightInfo& info, int64_t m) const {
   if (options_.reference) return ManyRows::kFloat;
-  if (options_.mmq && tier().integer_matrix && m <= kIntegerRows &&
+  const bool any_rows = options_.deterministic;
+  if (options_.mmq && tier().integer_matrix && (any_rows || m <= kIntegerRows) &&
       kernels::cuda::HasMmq(info.type, info.ne0)) {
     return ManyRows::kInteger;
   }
   if (!options_.prefill_gemm || !tier().async_copy) return ManyRows::kFloat;
-  if (options_.decode_gemm && m > (IsHalf(info.type) ? kFloatRows : kDecodingRows) &&
+  if (options_.decode_gemm && !any_rows && m > (IsHalf(info.type) ? kFloatRows : kDecodingRows) &&
       info.ne0 % 8 == 0 && kernels::cuda::HasHalfDecoder(info.type)) {
     return ManyRows::kHalves;
   }
@@ -79,7 +80,7 @@ bool CudaBackend::UsesWgmma() const {
 uint64_t CudaBackend::ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const {
   const int64_t m = graph.value(node.inputs[0]).shape.rows;
   const int64_t k = graph.value(node.inputs[0]).shape.cols;
-  if (m <= kernels::cuda::kMmvqMaxRows) return 0;
+  if (TakesFewRows(m)) return 0;
   const int64_t copies = node.op == OpKind::kGatedMatMul ? 2 : 1;
   const int64_t few = std::min<int64_t>(m, kIntegerRows);
   int64_t columns = 0;
@@ -109,10 +110,11 @@ void CudaBackend::ReportManyRows(const NodeCall& call, const WeightInfo& info, i
                                            : ", 256 rows and more");
   row.kernel =
       kernel == ManyRows::kHalves && UsesWgmma()
-          ? "halves in scratch, wgmma"
+          ? "halves in scratch, wgmma where faster"
           : StrCat(kNames[static_cast<size_t>(kernel)],
                    kernel == ManyRows::kInteger && residual ? ", residual activations" : "");
   row.reason = options_.reference              ? "tuning reference=1"
+               : options_.deterministic        ? "deterministic"
                : kernel == ManyRows::kInteger  ? "rows that fit a tile"
                : !tier().async_copy            ? StrCat("tier ", tier().name)
                : !options_.prefill_gemm        ? "tuning prefill_gemm=0"
@@ -144,29 +146,39 @@ bool CudaBackend::TakesTogether(absl::Span<const Product> products, int64_t m, b
   return true;
 }
 
+// The activations are quantised once for all products, as many rows at a time as the kernel takes.
 Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> products,
-                               bool residual, MmvqGate gate, uint8_t* scratch, int64_t m) {
-  kernels::cuda::MmvqArgs args;
-  args.type = products[0].info->type;
-  args.k = products[0].info->ne0;
-  args.activations = scratch;
-  args.m = m;
-  args.residual = residual;
-  args.gate = gate;
-  const uint64_t tiles =
-      Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(m, args.k, residual)));
-  kernels::cuda::MmqScratch partials;
-  for (const Product& product : products) {
-    const int64_t n = product.info->ne1;
-    args.parts[args.n_parts++] = {product.weights, n, product.bias, product.out, n};
-    partials.partial_bytes += kernels::cuda::MmqPartialBytes(m, n, args.k);
+                               bool residual, MmvqGate gate, const float* x, uint8_t* scratch,
+                               int64_t m) {
+  const int64_t k = products[0].info->ne0;
+  for (int64_t first = 0; first < m; first += kIntegerRows) {
+    const int64_t rows = std::min(kIntegerRows, m - first);
+    const auto tiles =
+        Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(rows, k, residual)));
+    kernels::cuda::MmvqArgs args;
+    args.type = products[0].info->type;
+    args.k = k;
+    args.activations = scratch;
+    args.m = rows;
+    args.residual = residual;
+    args.gate = gate;
+    kernels::cuda::MmqScratch partials;
+    for (const Product& product : products) {
+      const int64_t n = product.info->ne1;
+      args.parts[args.n_parts++] = {product.weights, n, product.bias, product.out + first * n, n};
+      partials.partial_bytes += kernels::cuda::MmqPartialBytes(rows, n, k);
+    }
+    if (tiles + partials.partial_bytes > scratch_bytes_) {
+      return NodeError(call, "scratch is too small");
+    }
+    partials.partials = scratch + tiles;
+    partials.shared_opt_in_bytes = tier().shared_opt_in_bytes;
+    MF_RETURN_IF_ERROR(FromKernel(
+        call,
+        kernels::cuda::QuantizeTiles(x + first * k, rows, k, residual, scratch, stream_->get())));
+    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmq(args, partials, stream_->get())));
   }
-  if (tiles + partials.partial_bytes > scratch_bytes_) {
-    return NodeError(call, "scratch is too small");
-  }
-  partials.partials = scratch + tiles;
-  partials.shared_opt_in_bytes = tier().shared_opt_in_bytes;
-  return FromKernel(call, kernels::cuda::Mmq(args, partials, stream_->get()));
+  return OkStatus();
 }
 
 // The columns [begin, end) of the product, counted as they lie side by side, through scratch.
@@ -234,9 +246,10 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
                                     product.info->ne1};
       first += RoundUp(product.info->ne1, 8);
     }
-    MF_RETURN_IF_ERROR(FromKernel(call, UsesWgmma()
-                                            ? kernels::cuda::HopperGemm(args, stream_->get())
-                                            : kernels::cuda::HalfGemm(args, stream_->get())));
+    const auto product = UsesWgmma() && kernels::cuda::PrefersHopperGemm(args)
+                             ? kernels::cuda::HopperGemm
+                             : kernels::cuda::HalfGemm;
+    MF_RETURN_IF_ERROR(FromKernel(call, product(args, stream_->get())));
   }
   return OkStatus();
 }
@@ -256,7 +269,7 @@ Status CudaBackend::RunTensor(const NodeCall& call, const Product& product, cons
   return FromKernel(call, kernels::cuda::TensorGemm(args, stream_->get()));
 }
 
-// The activations are quantised, or rounded to halves, once for neighbours that take them alike.
+// Activations are rounded to halves once for all products that take them; those of MMQ are its own.
 Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> products,
                                 bool residual, MmvqGate gate) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
@@ -265,7 +278,7 @@ Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> 
   MF_ASSIGN_OR_RETURN(uint8_t * scratch, pool_->Resolve({scratch_, 0, scratch_bytes_}));
   const bool together = TakesTogether(products, m, gate != MmvqGate::kNone);
   const size_t step = together ? products.size() : 1;
-  ManyRows prepared = ManyRows::kFloat;
+  bool halves = false;
   for (size_t i = 0; i < products.size(); i += step) {
     const absl::Span<const Product> group = products.subspan(i, step);
     const ManyRows kernel = ManyRowsKernel(*group[0].info, m);
@@ -276,17 +289,18 @@ Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> 
       MF_RETURN_IF_ERROR(RunFloat(call, group[0], x, m));
       continue;
     }
-    const bool integer = kernel == ManyRows::kInteger;
-    if (prepared == ManyRows::kFloat || (prepared == ManyRows::kInteger) != integer) {
-      MF_RETURN_IF_ERROR(FromKernel(
-          call, integer ? kernels::cuda::QuantizeTiles(x, m, shape.cols, residual, scratch,
-                                                       stream_->get())
-                        : kernels::cuda::RowsToHalf(x, m, shape.cols, scratch, stream_->get())));
-      prepared = kernel;
+    if (kernel == ManyRows::kInteger) {
+      MF_RETURN_IF_ERROR(RunInteger(call, group, residual, gate, x, scratch, m));
+      halves = false;
+      continue;
     }
-    Status status = integer ? RunInteger(call, group, residual, gate, scratch, m)
-                    : kernel == ManyRows::kHalves ? RunHalves(call, group, gate, scratch, m)
-                                                  : RunTensor(call, group[0], scratch, m);
+    if (!halves) {
+      MF_RETURN_IF_ERROR(
+          FromKernel(call, kernels::cuda::RowsToHalf(x, m, shape.cols, scratch, stream_->get())));
+      halves = true;
+    }
+    Status status = kernel == ManyRows::kHalves ? RunHalves(call, group, gate, scratch, m)
+                                                : RunTensor(call, group[0], scratch, m);
     MF_RETURN_IF_ERROR(status);
   }
   return OkStatus();

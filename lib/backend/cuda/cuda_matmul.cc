@@ -58,11 +58,16 @@ uint64_t CudaBackend::ProductScratch(const Graph& graph, const Node& node) const
                   ManyRowsScratch(graph, node, residual));
 }
 
+// Deterministic results come from kernels for any number of rows.
+bool CudaBackend::TakesFewRows(int64_t m) const {
+  return m <= kMmvqMaxRows && !options_.deterministic;
+}
+
 // Whether one launch gives the activation of gate and up.
 bool CudaBackend::FusesGate(absl::Span<const Product> products, int64_t m) const {
   const ElementType type = products[0].info->type;
-  return m <= kMmvqMaxRows ? UsesMmvq(type) && type == products[1].info->type
-                           : TakesTogether(products, m, true);
+  return TakesFewRows(m) ? UsesMmvq(type) && type == products[1].info->type
+                         : TakesTogether(products, m, true);
 }
 
 uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const {
@@ -114,7 +119,7 @@ bool CudaBackend::UsesMmvq(ElementType type) const {
 // Activations that stay f32.
 Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const float* x,
                              int64_t m) {
-  if (m <= kMatvecMaxRows) {
+  if (m <= kMatvecMaxRows && !options_.deterministic) {
     kernels::cuda::MatvecArgs args;
     args.type = product.info->type;
     args.weights = product.weights;
@@ -169,7 +174,7 @@ StatusOr<const void*> CudaBackend::QuantizedInput(const NodeCall& call,
 Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> products,
                                 kernels::cuda::MmvqGate gate) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
-  if (shape.rows > kMmvqMaxRows) {
+  if (!TakesFewRows(shape.rows)) {
     planes_ = Planes();
     const bool residual = call.node->op == OpKind::kMatMul && UsesResidual(*call.graph, *call.node);
     return RunManyRows(call, products, residual, gate);
