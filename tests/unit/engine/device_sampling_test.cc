@@ -4,6 +4,7 @@
 // Picking tokens by the best entries that a backend finds, its rows of logits left where they are:
 // the same tokens as by the rows, the rows there when asked for. Device by device; on the CPU the
 // lever says so.
+#include <numeric>
 #include <thread>
 
 #include "engine/context_options.h"
@@ -24,11 +25,10 @@ ContextOptions Options(bool on_device, uint32_t n_sessions = 1) {
   return options;
 }
 
+// All there are: the CPU always, and no skip where it is alone.
 std::vector<int32_t> Devices() {
-  std::vector<int32_t> devices = {0};
-  if (const std::optional<int32_t> cuda = CudaDeviceIndex(); cuda.has_value()) {
-    devices.push_back(*cuda);
-  }
+  std::vector<int32_t> devices(FindDevices().size());
+  std::iota(devices.begin(), devices.end(), 0);
   return devices;
 }
 
