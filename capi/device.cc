@@ -10,6 +10,7 @@
 #include "capi/guard.h"
 #include "capi/sized.h"
 #include "engine/backends.h"
+#include "engine/device_choice.h"
 
 namespace capi = minfer::capi;
 using minfer::DeviceInfo;
@@ -31,6 +32,8 @@ mf_device_info Describe(const DeviceInfo& info) {
   out.memory_total = info.memory_total;
   out.memory_free = info.memory_free;
   out.compute_units = static_cast<uint32_t>(info.processors);
+  out.capability_major = static_cast<uint32_t>(info.capability / 10);
+  out.capability_minor = static_cast<uint32_t>(info.capability % 10);
   out.usable = 1;
   capi::CopyText(info.name, out.name, sizeof(out.name));
   capi::CopyText(info.level, out.level, sizeof(out.level));
@@ -75,8 +78,7 @@ mf_status mf_device_pick(mf_device_kind kind, uint64_t memory_needed, size_t* ou
     const auto devices = minfer::FindDevices();
     bool found = false;
     uint64_t most = 0;
-    // The table's last kind is the fastest, so the list is searched from its end.
-    for (size_t i = devices.size(); i-- > 0;) {
+    for (const size_t i : minfer::DevicesByPreference(devices)) {
       const DeviceInfo info = devices[i]->info();
       if (kind != MF_DEVICE_ANY && kind != KindOf(info.kind)) continue;
       found = true;

@@ -138,6 +138,7 @@ mf_status mf_model_describe(const mf_model* model, mf_model_info* out_info, mf_e
     info.n_kv_heads = static_cast<uint32_t>(hp.n_kv_heads);
     info.n_vocab = static_cast<uint32_t>(engine.n_tokens());
     info.n_ctx_train = static_cast<uint32_t>(hp.n_ctx_train);
+    info.device = static_cast<uint32_t>(engine.device_index());
     capi::WriteSized(info, out_info);
     return OkStatus();
   });

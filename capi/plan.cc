@@ -28,7 +28,6 @@ mf_status mf_model_plan(const mf_source* sources, size_t n_sources,
     MF_ASSIGN_OR_RETURN(const capi::ContextSettings run, capi::ReadContextOptions(context_options));
     const auto devices = minfer::FindDevices();
     MF_RETURN_IF_ERROR(capi::CheckIndex("device", device, devices.size()));
-    const int32_t owner = load.engine.device;
     MF_ASSIGN_OR_RETURN(minfer::ModelFiles files,
                         capi::OpenSources(sources, n_sources, load.access));
     MF_ASSIGN_OR_RETURN(const minfer::ModelHeader header,
@@ -38,10 +37,10 @@ mf_status mf_model_plan(const mf_source* sources, size_t n_sources,
     MF_ASSIGN_OR_RETURN(const minfer::MemoryUse context_use,
                         minfer::PlanContext(header.description, placement, run.engine));
     if (out_model_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(model_use, device, owner), out_model_use);
+      capi::WriteSized(capi::ToMemoryUse(model_use, device, placement.device), out_model_use);
     }
     if (out_context_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(context_use, device, owner), out_context_use);
+      capi::WriteSized(capi::ToMemoryUse(context_use, device, placement.device), out_context_use);
     }
     return minfer::OkStatus();
   });

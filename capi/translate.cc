@@ -46,13 +46,14 @@ StatusOr<HostAllocator> ReadAllocator(const mf_host_allocator& allocator) {
   return HostAllocator{allocator.allocate, allocator.free, allocator.user_data};
 }
 
-// The device to run a model on: the one named, or the CPU.
+// The device to run a model on: the one named, or kAnyDevice.
 Status ReadDevice(const mf_model_options& options, int32_t* out) {
   if (options.n_devices > 1) {
     return Status(StatusCode::kUnimplemented, Subsystem::kApi,
                   "this version runs a model on one device")
         .WithName("n_devices");
   }
+  *out = kAnyDevice;
   const size_t n_devices = FindDevices().size();
   return ReadArray(options.devices, options.n_devices, "devices",
                    [&](size_t, const mf_model_device& device) -> Status {

@@ -73,6 +73,7 @@ mf::Result<void> MeasureCancel(const Options& options, const std::string& path, 
       std::max(1u, *std::max_element(options.n_generate.begin(), options.n_generate.end()));
   mf_model_options model_options = MF_MODEL_OPTIONS_INIT;
   model_options.tuning = tuning.model.empty() ? nullptr : tuning.model.c_str();
+  options.device.Apply(&model_options);
   mf::Result<mf::Model> model = mf::Model::load(path, &model_options);
   if (!model) return model.error();
   RunnerSetup setup;

@@ -78,13 +78,11 @@ uint32_t ContextSize(const std::vector<Test>& tests) {
   return size;
 }
 
-mf_device_info InfoOf(size_t device) {
+mf_device_info CpuInfo() {
   mf_device_info info = MF_DEVICE_INFO_INIT;
-  mf_device_get_info(device, &info, nullptr);
+  mf_device_get_info(0, &info, nullptr);
   return info;
 }
-
-mf_device_info CpuInfo() { return InfoOf(0); }
 
 void PrintKernels(mf::Context& context) {
   size_t count = 0;
@@ -103,9 +101,8 @@ void PrintKernels(mf::Context& context) {
 
 class Bench {
  public:
-  Bench(const Options& options, size_t device)
+  explicit Bench(const Options& options)
       : options_(options),
-        device_(static_cast<uint32_t>(device)),
         tests_(ListTests(options)),
         progress_(options.models.size() * options.threads.size() * options.sessions.size() *
                   options.kv_types.size() * tests_.size()) {}
@@ -125,7 +122,6 @@ class Bench {
   double MachineBandwidth(uint32_t n_threads);
 
   const Options& options_;
-  const uint32_t device_;
   const std::vector<Test> tests_;
   Progress progress_;
   std::map<std::string, mf::Model> models_;  // by the model's levers
@@ -147,10 +143,7 @@ mf::Result<void> Bench::Model(const std::string& path) {
     if (models_.count(levers) > 0) continue;
     mf_model_options model_options = MF_MODEL_OPTIONS_INIT;
     model_options.tuning = levers.empty() ? nullptr : levers.c_str();
-    mf_model_device device = MF_MODEL_DEVICE_INIT;
-    device.device = device_;
-    model_options.devices = &device;
-    model_options.n_devices = 1;
+    options_.device.Apply(&model_options);
     mf::Result<mf::Model> model = mf::Model::load(path, &model_options);
     if (!model) return model.error();
     models_.emplace(levers, *std::move(model));
@@ -191,12 +184,13 @@ mf::Result<void> Bench::Place(const std::string& path, uint32_t n_threads, uint3
     variant.row.path = path;
     variant.row.model_bytes = info->n_bytes;
     variant.row.n_parameters = info->n_parameters;
-    variant.row.kernels = InfoOf(device_).level;
+    variant.row.kernels = options_.device.info.level;
     variant.row.n_threads = n_threads;
     variant.row.n_sessions = n_sessions;
     variant.row.kv = bench::KvTypeName(kv_type);
     variant.row.tuning = tuning;
-    if (device_ == 0) variant.row.machine_bytes_second = MachineBandwidth(n_threads);
+    if (options_.device.device.device == 0)
+      variant.row.machine_bytes_second = MachineBandwidth(n_threads);
     variant.runner = std::make_unique<Runner>(*std::move(runner));
     variants.push_back(std::move(variant));
   }
@@ -215,25 +209,28 @@ mf::Result<void> Bench::Place(const std::string& path, uint32_t n_threads, uint3
 mf::Result<void> Bench::Measure(const Test& test, std::vector<Variant>* variants) {
   std::vector<std::vector<double>> rates(variants->size());
   std::vector<std::vector<double>> bytes(variants->size());
+  std::vector<std::vector<mf_token>> tokens(variants->size());
   const uint32_t n_warm = options_.warm_up ? 1 : 0;
   for (uint32_t i = 0; i < options_.repetitions + n_warm; ++i) {
     for (size_t v = 0; v < variants->size(); ++v) {
       Variant& variant = (*variants)[v];
       progress_.Show(variant.row.model + " " + test.Name() + ", run " + std::to_string(i + 1) +
                      " of " + std::to_string(options_.repetitions + n_warm));
-      const mf::Result<bench::Timing> timing = test.generate
-                                                   ? variant.runner->Generate(test.depth, test.n)
-                                                   : variant.runner->Prompt(test.depth, test.n);
+      mf::Result<bench::Timing> timing = test.generate
+                                             ? variant.runner->Generate(test.depth, test.n)
+                                             : variant.runner->Prompt(test.depth, test.n);
       if (!timing) return timing.error();
       if (i < n_warm) continue;
       rates[v].push_back(static_cast<double>(timing->n_tokens) / timing->seconds);
       bytes[v].push_back(static_cast<double>(timing->weight_bytes_read) / timing->seconds);
+      tokens[v] = std::move(timing->tokens);
     }
   }
   for (size_t v = 0; v < variants->size(); ++v) {
     Row row = (*variants)[v].row;
     row.test = test.Name();
     row.samples = rates[v];
+    row.tokens = std::move(tokens[v]);
     if (test.generate) row.weight_bytes_second = bench::SpreadOf(bytes[v]).median;
     rows_.push_back(std::move(row));
   }
@@ -277,17 +274,16 @@ int main(int argc, char** argv) {
   Options options;
   int exit_code = 0;
   if (!bench::ParseOptions(argc, argv, &options, &exit_code)) return exit_code;
+  mf_error error = {};
+  if (!console::PickDevice(&options.device, &error)) {
+    std::fprintf(stderr, "--device: %s\n", error.message);
+    return 1;
+  }
   if (options.cancel) return CancelMain(options);
   if (options.encode_bytes > 0) return EncodeMain(options);
   std::vector<Row> rows;
   {
-    size_t device = 0;
-    mf_error picked = {};
-    if (mf_device_pick(options.device, 0, &device, &picked) != MF_STATUS_OK) {
-      std::fprintf(stderr, "--device: %s\n", picked.message);
-      return 1;
-    }
-    Bench bench(options, device);
+    Bench bench(options);
     for (const std::string& path : options.models) {
       const mf::Result<void> done = bench.Model(path);
       if (!done) exit_code = Fail(path, done.error());

@@ -23,8 +23,6 @@ const char* KvTypeName(mf_kv_type type) {
 bool ParseOptions(int argc, char** argv, Options* options, int* exit_code) {
   const std::map<std::string, mf_kv_type> kv_types = {
       {"default", MF_KV_DEFAULT}, {"f32", MF_KV_F32}, {"f16", MF_KV_F16}, {"q8_0", MF_KV_Q8_0}};
-  const std::map<std::string, mf_device_kind> devices = {
-      {"cpu", MF_DEVICE_CPU}, {"cuda", MF_DEVICE_CUDA}, {"any", MF_DEVICE_ANY}};
   const std::map<std::string, Format> formats = {
       {"md", Format::kMarkdown}, {"csv", Format::kCsv}, {"json", Format::kJson}};
   CLI::App app("Measures how fast models run. Options with a list take it separated by commas.",
@@ -44,8 +42,7 @@ bool ParseOptions(int argc, char** argv, Options* options, int* exit_code) {
                  "Levers, name=value,name=value; give it twice to compare. \"\" is the defaults")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option("--device", options->device, "Where it runs: cpu, cuda, or any for the fastest")
-      ->transform(CLI::CheckedTransformer(devices));
+  console::AddDeviceOption(&app, &options->device.kind);
   app.add_option("-b,--batch", options->n_batch, "Rows that a step takes; 0 is the default");
   app.add_option("-u,--ubatch", options->n_micro_batch, "Rows that run at once; 0 is the default");
   app.add_option("-r,--repetitions", options->repetitions, "How often each test is measured")

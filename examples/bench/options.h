@@ -4,11 +4,11 @@
 // What to measure, as the command line says it.
 #pragma once
 
-#include <minfer/minfer.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "../common/device_option.h"
 
 namespace bench {
 
@@ -23,7 +23,7 @@ struct Options {
   std::vector<uint32_t> sessions = {1};
   std::vector<std::string> tunings;  // at least one; empty text is the defaults
   std::vector<mf_kv_type> kv_types = {MF_KV_DEFAULT};
-  mf_device_kind device = MF_DEVICE_CPU;
+  console::DeviceChoice device;
   uint32_t n_batch = 0;
   uint32_t n_micro_batch = 0;
   uint32_t repetitions = 5;

@@ -69,11 +69,26 @@ Cells MarkdownCells(const Row& row) {
                  Number(spread.low, 2) + " .. " + Number(spread.high, 2)};
   if (row.weight_bytes_second > 0) {
     cells.push_back(Number(row.weight_bytes_second * 1e-9, 2));
-    cells.push_back(Number(100 * row.weight_bytes_second / row.machine_bytes_second, 0) + " %");
+    const double share = row.weight_bytes_second / row.machine_bytes_second;
+    cells.push_back(row.machine_bytes_second > 0 ? Number(100 * share, 0) + " %" : "");
   } else {
     cells.insert(cells.end(), {"", ""});
   }
+  cells.push_back(TokenHash(row));
   return cells;
+}
+
+void PrintFirstDifference(const Row& a, const Row& b) {
+  if (a.tokens.empty() || a.tokens.size() != b.tokens.size()) return;
+  const auto at = std::mismatch(a.tokens.begin(), a.tokens.end(), b.tokens.begin());
+  if (at.first == a.tokens.end()) {
+    std::printf("the same %zu tokens\n", a.tokens.size());
+    return;
+  }
+  const size_t of_session = a.tokens.size() / a.n_sessions;
+  const auto i = static_cast<size_t>(at.first - a.tokens.begin());
+  std::printf("tokens differ from number %zu of session %zu on\n", i % of_session + 1,
+              i / of_session + 1);
 }
 
 // Where several tunings were measured: each against the first of its test.
@@ -89,6 +104,7 @@ void PrintComparison(const std::vector<Row>& rows) {
       std::printf("\n%s, %s: \"%s\" is %.3fx of \"%s\"\n", b.model.c_str(), b.test.c_str(),
                   b.tuning.c_str(), SpreadOf(b.samples).median / SpreadOf(a.samples).median,
                   a.tuning.c_str());
+      PrintFirstDifference(a, b);
       break;
     }
   }
@@ -113,7 +129,8 @@ nlohmann::ordered_json ToJson(const Row& row) {
           {"quartile_3", spread.high},
           {"samples", row.samples},
           {"weight_bytes_per_second", row.weight_bytes_second},
-          {"machine_bytes_per_second", row.machine_bytes_second}};
+          {"machine_bytes_per_second", row.machine_bytes_second},
+          {"token_hash", TokenHash(row)}};
 }
 
 Cells CsvCells(const Row& row) {
@@ -143,10 +160,14 @@ void WriteRows(const std::vector<Row>& rows, Format format) {
   } else {
     for (const Row& row : rows) cells.push_back(MarkdownCells(row));
     PrintMarkdown({"model", "size", "params", "kernels", "threads", "sessions", "kv", "tuning",
-                   "test", "t/s", "quartiles", "GB/s", "of machine"},
+                   "test", "t/s", "quartiles", "GB/s", "of machine", "tokens"},
                   cells);
-    std::printf("\n%s; reads %.1f GB/s with %u threads\n", mf_build_info(),
-                rows[0].machine_bytes_second * 1e-9, rows[0].n_threads);
+    std::printf("\n%s", mf_build_info());
+    if (rows[0].machine_bytes_second > 0) {
+      std::printf("; reads %.1f GB/s with %u threads", rows[0].machine_bytes_second * 1e-9,
+                  rows[0].n_threads);
+    }
+    std::printf("\n");
     PrintComparison(rows);
   }
 }

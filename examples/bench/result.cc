@@ -3,6 +3,9 @@
 #include "result.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string_view>
 
 namespace bench {
 namespace {
@@ -21,6 +24,15 @@ Spread SpreadOf(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());
   return {Quantile(samples, 0.5), Quantile(samples, 0.25), Quantile(samples, 0.75)};
+}
+
+std::string TokenHash(const Row& row) {
+  if (row.tokens.empty()) return {};
+  const std::string_view bytes(reinterpret_cast<const char*>(row.tokens.data()),
+                               row.tokens.size() * sizeof(mf_token));
+  char text[32];
+  std::snprintf(text, sizeof(text), "%08zx", std::hash<std::string_view>()(bytes) & 0xffffffff);
+  return text;
 }
 
 }  // namespace bench

@@ -4,6 +4,8 @@
 // What was measured: one row a test.
 #pragma once
 
+#include <minfer/minfer.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,11 +30,15 @@ struct Row {
   uint32_t n_sessions = 1;
   std::string kv;
   std::string tuning;
-  std::string test;                // "pp512", "tg128 @ d4096"
-  std::vector<double> samples;     // tokens a second of all sessions together
-  double weight_bytes_second = 0;  // read by decode steps, median; 0 for prompts
-  double machine_bytes_second = 0;
+  std::string test;                 // "pp512", "tg128 @ d4096"
+  std::vector<double> samples;      // tokens a second of all sessions together
+  double weight_bytes_second = 0;   // read by decode steps, median; 0 for prompts
+  double machine_bytes_second = 0;  // 0: not measured
+  std::vector<mf_token> tokens;     // that the last run generated, session after session
 };
+
+// Of the tokens of a row, to compare runs by; empty for prompts.
+std::string TokenHash(const Row& row);
 
 // How long calls took to return after a cancel was requested, in milliseconds.
 struct CancelRow {

@@ -133,7 +133,8 @@ mf::Result<Timing> Runner::Prompt(uint32_t depth, uint32_t n) {
 }
 
 // All sessions by steps, as a host with a loop of its own does it.
-mf::Result<void> Runner::GenerateTogether(const mf_generate_options& options) {
+mf::Result<void> Runner::GenerateTogether(const mf_generate_options& options,
+                                          std::vector<std::vector<mf_token>>* tokens) {
   mf::Error error;
   for (mf::Session& session : sessions_) {
     if (mf_session_start(session.get(), &options, error.out()) != MF_STATUS_OK) return error;
@@ -141,9 +142,10 @@ mf::Result<void> Runner::GenerateTogether(const mf_generate_options& options) {
   for (size_t n_left = sessions_.size(); n_left > 0;) {
     const mf::Result<mf_step_result> step = context_.step();
     if (!step) return step.error();
-    for (mf::Session& session : sessions_) {
+    for (size_t i = 0; i < sessions_.size(); ++i) {
       mf_token_event event = MF_TOKEN_EVENT_INIT;
-      const mf_status status = mf_session_next(session.get(), &event, error.out());
+      const mf_status status = mf_session_next(sessions_[i].get(), &event, error.out());
+      if (status == MF_STATUS_OK) (*tokens)[i].push_back(event.token);
       if (status == MF_STATUS_OK && event.finish != MF_FINISH_NONE) --n_left;
       // FAILED_PRECONDITION: this one has ended already.
       if (status != MF_STATUS_OK && status != MF_STATUS_NOT_FOUND &&
@@ -164,18 +166,23 @@ mf::Result<Timing> Runner::Generate(uint32_t depth, uint32_t n) {
   mf_generate_options options = MF_GENERATE_OPTIONS_INIT;
   options.max_tokens = n;
   options.ignore_end = 1;
+  std::vector<std::vector<mf_token>> tokens(sessions_.size());
+  for (std::vector<mf_token>& list : tokens) list.reserve(n);
   const uint64_t bytes = WeightBytesRead();
   const Clock::time_point start = Clock::now();
   if (sessions_.size() == 1) {
-    const mf::Result<mf_generate_result> result =
-        sessions_[0].generate([](std::string_view) {}, &options);
+    const mf::Result<mf_generate_result> result = sessions_[0].generate(
+        [&](const mf_token_event& event) { tokens[0].push_back(event.token); }, &options);
     if (!result) return result.error();
   } else {
-    done = GenerateTogether(options);
+    done = GenerateTogether(options, &tokens);
     if (!done) return done.error();
   }
-  const double seconds = SecondsSince(start);
-  return Timing{seconds, n * sessions_.size(), WeightBytesRead() - bytes};
+  Timing timing{SecondsSince(start), n * sessions_.size(), WeightBytesRead() - bytes};
+  for (const std::vector<mf_token>& list : tokens) {
+    timing.tokens.insert(timing.tokens.end(), list.begin(), list.end());
+  }
+  return timing;
 }
 
 }  // namespace bench

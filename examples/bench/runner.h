@@ -37,6 +37,7 @@ struct Timing {
   double seconds = 0.0;
   uint64_t n_tokens = 0;           // of all sessions
   uint64_t weight_bytes_read = 0;  // in that time
+  std::vector<mf_token> tokens{};  // generated, session after session
 };
 
 class Runner {
@@ -59,7 +60,9 @@ class Runner {
   mf::Result<void> GoTo(uint32_t depth);
   mf::Result<void> Feed(uint32_t n);
   mf::Result<void> RunPending();
-  mf::Result<void> GenerateTogether(const mf_generate_options& options);
+  // Appends what each session generated to its list.
+  mf::Result<void> GenerateTogether(const mf_generate_options& options,
+                                    std::vector<std::vector<mf_token>>* tokens);
   uint64_t WeightBytesRead() const;
 
   const mf::Model* model_ = nullptr;

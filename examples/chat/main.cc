@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "../common/device_option.h"
 #include "conversation.h"
 #include "terminal.h"
 
@@ -68,10 +69,7 @@ void AddOptions(CLI::App& app, Settings& settings) {
   app.add_option("-n,--max-tokens", settings.max_tokens, "Tokens of one answer; 0 is no limit");
   app.add_option("--kv", settings.kv_type, "How the cache is stored: f32, f16 or q8_0")
       ->transform(CLI::CheckedTransformer(kv_types));
-  const std::map<std::string, mf_device_kind> devices = {
-      {"any", MF_DEVICE_ANY}, {"cpu", MF_DEVICE_CPU}, {"cuda", MF_DEVICE_CUDA}};
-  app.add_option("--device", settings.device, "Where it runs: cpu, cuda, or any for the fastest")
-      ->transform(CLI::CheckedTransformer(devices));
+  console::AddDeviceOption(&app, &settings.device);
   app.add_option("--gpu-layers", settings.gpu_layers,
                  "The first layers on the GPU, the rest on the CPU; -1 is all");
   app.add_option("--tuning", settings.tuning, "Levers of the context: name=value,name=value");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../common/console.h"
+#include "../common/device_option.h"
 #include "scorer.h"
 
 namespace {
@@ -34,6 +35,7 @@ struct Settings {
   std::string tuning;
   bool add_special = false;
   bool json = false;
+  console::DeviceChoice device;
 };
 
 Json ChunkAsJson(const Chunk& chunk) {
@@ -124,6 +126,9 @@ int Run(const Settings& settings) {
   options.cancel = cancel->get();
   options.progress = &console::ProgressBar::Callback;
   options.progress_user_data = &bar;
+  console::DeviceChoice device = settings.device;
+  mf::Error no_device;
+  if (!console::AskForDevice(&device, &options, no_device.out())) return console::Fail(no_device);
   const mf::Result<mf::Model> model = mf::Model::load(settings.model, &options);
   bar.Clear();
   if (!model) return console::Fail(model.error());
@@ -155,6 +160,7 @@ int main(int argc, char** argv) {
   app.add_option("-t,--threads", settings.n_threads, "0 is as many as there are processors");
   app.add_option("--kv", settings.kv_type, "How the cache is stored: f32, f16 or q8_0")
       ->transform(CLI::CheckedTransformer(kv_types));
+  console::AddDeviceOption(&app, &settings.device.kind);
   app.add_option("--tuning", settings.tuning, "Levers of the context: name=value,name=value");
   app.add_flag("--add-special", settings.add_special,
                "Add the tokens that belong around a text, such as its begin");

@@ -114,10 +114,13 @@ typedef struct mf_model_info {
   uint32_t n_vocab;
   /** The context that it was trained on, in tokens. */
   uint32_t n_ctx_train;
+  /** Index of the device that it runs on, as in device.h; 0 for MF_LOAD_HEADER. */
+  uint32_t device;
+  uint32_t reserved;
 } mf_model_info;
 
 #define MF_MODEL_INFO_INIT \
-  { sizeof(mf_model_info), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(mf_model_info), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Something that a model lets its sessions do. New ones are appended. */
 typedef int32_t mf_capability;

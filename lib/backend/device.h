@@ -21,10 +21,11 @@ enum class DeviceKind : int32_t { kCpu = 0, kCuda = 1 };
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::kCpu;
   std::string name;           // "AMD EPYC 9354"
-  std::string level;          // CPU: instruction set in use; CUDA: compute capability
+  std::string level;          // CPU: instruction set in use; CUDA: "sm_90"
   uint64_t memory_total = 0;  // bytes
   uint64_t memory_free = 0;   // bytes at the time of the query
   int32_t processors = 0;     // CPUs this process may use, or multiprocessors
+  int32_t capability = 0;     // CUDA: compute capability, 90 for 9.0
 };
 
 // What a context hands to its backend.

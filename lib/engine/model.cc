@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/str_cat.h"
+#include "engine/backends.h"
+#include "engine/device_choice.h"
 #include "tokenizer/gguf_vocabulary.h"
 
 namespace minfer {
@@ -96,12 +98,17 @@ StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& opti
   return header;
 }
 
-StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options) {
+StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options,
+                               const Logger* logger) {
   MF_ASSIGN_OR_RETURN(const Tuning tuning, ParseTuning(options.tuning, LeverScope::kModel));
   PlacementOptions wanted;
   wanted.device = options.device;
   wanted.gpu_layers = tuning.gpu_layers;
   wanted.gpu_budget = static_cast<uint64_t>(tuning.gpu_budget_mib) << 20;
+  if (wanted.device == kAnyDevice) {
+    const bool whole = wanted.gpu_layers < 0 && wanted.gpu_budget == 0;
+    wanted.device = ChooseDevice(header.description, whole, FindDevices(), logger);
+  }
   return MakePlacement(header.description, wanted);
 }
 
@@ -132,8 +139,7 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   MF_ASSIGN_OR_RETURN(ModelHeader header, ReadModelHeader(std::move(files), options));
   const std::shared_ptr<Model> model = Create(std::move(header), options);
   MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
-  model->device_index_ = options.device;
-  MF_ASSIGN_OR_RETURN(model->placement_, PlaceModel(model->header_, options));
+  MF_ASSIGN_OR_RETURN(model->placement_, PlaceModel(model->header_, options, model->logger_.get()));
   WeightStoreOptions store_options;
   store_options.memory = model->memory_;
   store_options.logger = model->logger_.get();

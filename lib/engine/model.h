@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "engine/backends.h"
+#include "engine/device_choice.h"
 #include "engine/memory_use.h"
 #include "engine/placement.h"
 #include "engine/tuning.h"
@@ -27,7 +28,7 @@ namespace minfer {
 using LoadProgressFn = bool (*)(void* user_data, uint64_t bytes_done, uint64_t bytes_total);
 
 struct ModelOptions {
-  int32_t device = 0;         // index into FindDevices()
+  int32_t device = 0;         // index into FindDevices(), or kAnyDevice
   bool read_weights = false;  // copy them even where they could be used in place
   // Only look at the file: no weight is touched, and what is not known of it is left out.
   bool header_only = false;
@@ -52,7 +53,9 @@ struct ModelHeader {
 StatusOr<ModelHeader> ReadModelHeader(ModelFiles files, const ModelOptions& options);
 
 // Where the model of a header would run.
-StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options);
+// What is left out on the way to a device is a warning in the log.
+StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& options,
+                               const Logger* logger = nullptr);
 
 // What Load takes on the devices of the options for a header, to the byte for the classes of
 // total().
@@ -82,7 +85,7 @@ class Model {
   // With the header alone there is none.
   const std::shared_ptr<const Device>& device() const { return placement_.devices[0]; }
   const Placement& placement() const { return placement_; }
-  int32_t device_index() const { return device_index_; }
+  int32_t device_index() const { return placement_.device; }
   // One a device of the placement.
   const WeightStore& weights(size_t device) const { return *stores_[device]; }
   // The settings for a context of n_ctx tokens a session: see UsesLongFactors.
@@ -110,7 +113,6 @@ class Model {
   std::shared_ptr<const Logger> logger_;
   std::shared_ptr<MemoryAccount> account_;
   std::shared_ptr<HostMemory> memory_;
-  int32_t device_index_ = 0;
   Placement placement_;
   std::vector<std::shared_ptr<WeightStore>> stores_;
   std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors

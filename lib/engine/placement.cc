@@ -87,6 +87,7 @@ StatusOr<Placement> MakePlacement(const ModelDescription& model, const Placement
   }
   Placement placement;
   placement.devices.push_back(devices[static_cast<size_t>(options.device)]);
+  placement.device = options.device;
   int32_t layers = options.gpu_layers;
   if (layers < 0 && options.gpu_budget > 0) {
     MF_ASSIGN_OR_RETURN(layers, LayersWithin(placement, model, options.gpu_budget));

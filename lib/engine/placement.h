@@ -20,6 +20,7 @@ namespace minfer {
 struct Placement {
   std::vector<std::shared_ptr<const Device>> devices;  // one or two
   int32_t layers = 0;                                  // on the first of two
+  int32_t device = 0;                                  // index of the first in FindDevices()
 
   // The device, by its place in the list, of a layer.
   int32_t OfLayer(int32_t layer) const { return devices.size() > 1 && layer >= layers ? 1 : 0; }

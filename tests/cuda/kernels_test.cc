@@ -28,8 +28,7 @@ using kernels::testing::SameBits;
 
 void Quantize(const DeviceBytes& x, int64_t m, int64_t k, bool residual, bool streamed,
               const DeviceBytes& rows, const TestStream& stream) {
-  const auto target =
-      kernels::cuda::MakePlaneTarget(rows.as<void>(), m, k, residual, streamed);
+  const auto target = kernels::cuda::MakePlaneTarget(rows.as<void>(), m, k, residual, streamed);
   REQUIRE(kernels::cuda::QuantizeRows(x.as<float>(), m, k, target, stream.get()) ==
           KernelStatus::kOk);
 }
@@ -233,8 +232,8 @@ TEST_CASE("CUDA kernels: a value that is no number makes its row's products NaN"
   const DeviceBytes out(10 * sizeof(float));
   REQUIRE(kernels::cuda::QuantizeRows(
               dx.as<float>(), 2, k,
-              kernels::cuda::MakePlaneTarget(rows.as<void>(), 2, k, false, false), stream.get()) ==
-          KernelStatus::kOk);
+              kernels::cuda::MakePlaneTarget(rows.as<void>(), 2, k, false, false),
+              stream.get()) == KernelStatus::kOk);
   kernels::cuda::MmvqArgs args;
   args.type = ElementType::kQ4_1;
   args.k = k;

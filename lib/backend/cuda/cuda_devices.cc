@@ -19,9 +19,10 @@ class CudaDevice final : public Device {
     DeviceInfo info;
     info.kind = DeviceKind::kCuda;
     info.name = runtime_->name();
-    info.level = StrCat(runtime_->capability() / 10, ".", runtime_->capability() % 10);
+    info.level = StrCat("sm_", runtime_->capability());
     info.memory_total = runtime_->memory_total();
     info.processors = runtime_->processors();
+    info.capability = runtime_->capability();
     const CudaDeviceScope scope(*runtime_);
     size_t available = 0;
     size_t total = 0;
