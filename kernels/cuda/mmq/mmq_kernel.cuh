@@ -21,8 +21,9 @@
 #include <algorithm>
 
 #include "kernels/cuda/arch/cp_async.cuh"
-#include "kernels/cuda/arch/mma_s8.cuh"
-#include "kernels/cuda/arch/mma_tf32.cuh"
+#include "kernels/cuda/arch/mma_m16n8k16_s8.cuh"
+#include "kernels/cuda/arch/mma_m16n8k32.cuh"
+#include "kernels/cuda/arch/mma_m16n8k4_tf32.cuh"
 #include "kernels/cuda/common/decode.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
@@ -141,7 +142,7 @@ __device__ __forceinline__ void AddBlock(const uint32_t* codes, const float* sca
   } else {
     constexpr int kMagic = 0x4b400000;
     int dots[4] = {kMagic, kMagic, kMagic, kMagic};
-    MmaS8M16N8K32(codes, x, dots);
+    MmaM16N8K32<false>(codes, x[0], x[1], dots);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       const float sum = __int_as_float(dots[e]) - 12582912.0f;
