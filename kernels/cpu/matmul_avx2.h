@@ -98,7 +98,7 @@ struct MatMulTraits {
   static constexpr bool kExactDot = false;
   static constexpr bool kSignedBytes = true;
   static I32 AbsBytes(I32 a) { return _mm256_abs_epi8(a); }
-  // a, zero or -a, as the bytes of `signs` are.
+  // a or -a, as the bytes of `signs` are; anything where they are zero.
   static I32 CopySigns(I32 a, I32 signs) { return _mm256_sign_epi8(a, signs); }
   // sum + the products of magnitudes up to 128 with signed bytes up to 127: two fit 16 bits.
   static I32 SignedDot(I32 sum, I32 magnitudes, I32 quants) {

@@ -98,7 +98,16 @@ struct MatMulAvx512 {
   }
 
   static constexpr bool kExactDot = false;
-  static constexpr bool kSignedBytes = false;
+  static constexpr bool kSignedBytes = true;
+  static I32 AbsBytes(I32 a) { return _mm512_abs_epi8(a); }
+  // a or -a, as the bytes of `signs` are; anything where they are zero.
+  static I32 CopySigns(I32 a, I32 signs) {
+    return _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(signs), Zero(), a);
+  }
+  // sum + the products of magnitudes up to 128 with signed bytes up to 127: two fit 16 bits.
+  static I32 SignedDot(I32 sum, I32 magnitudes, I32 quants) {
+    return DotEnd(_mm512_maddubs_epi16(magnitudes, quants), sum);
+  }
   using Dot = __m512i;  // thirty-two 16-bit sums
   static Dot DotBegin(I32 /*correction*/) { return _mm512_setzero_si512(); }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {

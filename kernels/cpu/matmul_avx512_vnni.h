@@ -12,6 +12,7 @@ struct Unit;
 
 struct MatMulTraits : MatMulAvx512<Unit> {
   static constexpr bool kExactDot = true;
+  static constexpr bool kSignedBytes = false;
   using Dot = __m512i;
   static Dot DotBegin(I32 correction) { return correction; }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {

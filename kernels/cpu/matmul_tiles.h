@@ -135,13 +135,12 @@ template <class V, int N, int Largest, int Steps>
   }
 }
 
-// How much AddDotsOfBytes takes off a code before it multiplies: a correction leaves that out.
+// Codes of whole bytes are signed in units that multiply signed bytes, and 128 more elsewhere.
 template <class V>
-inline constexpr int kByteExcess = V::kSignedBytes ? 128 : 0;
+inline constexpr int kByteExcess = V::kSignedBytes ? 0 : 128;
 
 // The same for 32 codes that use whole bytes. These do not fit 16-bit sums, so a unit without VNNI
-// takes their two halves in turn, or their magnitudes, 128 taken off, where there is an instruction
-// that turns signs.
+// takes their two halves in turn, or their magnitudes where an instruction turns signs.
 template <class V, int N>
 [[gnu::always_inline]] inline void AddDotsOfBytes(const typename V::I32* codes, const uint8_t* q,
                                                   size_t stride, typename V::I32* totals) {
@@ -150,12 +149,11 @@ template <class V, int N>
   } else if constexpr (V::kSignedBytes) {
 #pragma GCC unroll 8
     for (size_t j = 0; j < 8; ++j) {
-      const typename V::I32 values = V::Xor(codes[j], 0x80808080u);
-      const typename V::I32 magnitudes = V::AbsBytes(values);
+      const typename V::I32 magnitudes = V::AbsBytes(codes[j]);
 #pragma GCC unroll 16
       for (int n = 0; n < N; ++n) {
         const typename V::I32 quants = V::Spread(q + static_cast<size_t>(n) * stride + 4 * j);
-        totals[n] = V::SignedDot(totals[n], magnitudes, V::CopySigns(quants, values));
+        totals[n] = V::SignedDot(totals[n], magnitudes, V::CopySigns(quants, codes[j]));
       }
     }
   } else {
@@ -208,9 +206,11 @@ template <class V, size_t Pairs>
   return sum;
 }
 
-// What the 4-bit codes of IQ4_NL and IQ4_XS stand for, 128 more.
+// What the 4-bit codes of IQ4_NL and IQ4_XS stand for, 128 more, and as it is.
 constexpr uint8_t kIq4Codes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
                                    129, 141, 153, 166, 181, 197, 217, 241};
+constexpr uint8_t kIq4Values[16] = {129, 152, 173, 191, 207, 221, 234, 246,
+                                    1,   13,  25,  38,  53,  69,  89,  113};
 // Those of MXFP4, for twice the E2M1 values, 12 more.
 constexpr uint8_t kE2M1Codes[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
@@ -219,6 +219,11 @@ template <class V>
 [[gnu::always_inline]] inline void LookUp(const uint8_t* table, typename V::I32* codes) {
 #pragma GCC unroll 8
   for (int j = 0; j < 8; ++j) codes[j] = V::LookUp(table, codes[j]);
+}
+
+template <class V>
+[[gnu::always_inline]] inline void LookUpIq4(typename V::I32* codes) {
+  LookUp<V>(V::kSignedBytes ? kIq4Values : kIq4Codes, codes);
 }
 
 }  // namespace minfer::kernels

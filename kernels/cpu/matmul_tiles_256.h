@@ -359,16 +359,16 @@ struct TileIQ4_XS {
     Scales<V>(head, scales, pairs);
     typename V::I32 totals[N];
 #pragma GCC unroll 16
-    for (int n = 0; n < N; ++n) {  // the codes stand 128 too high
+    for (int n = 0; n < N; ++n) {  // the codes may stand 128 too high
       const typename V::I32 excess = PairSum<V, 4>(pairs, a + n * stride + kSums32);
-      totals[n] = V::Sub(V::Zero(), Times<V, 128 - kByteExcess<V>>(excess));
+      totals[n] = V::Sub(V::Zero(), Times<V, kByteExcess<V>>(excess));
     }
 #pragma GCC unroll 1
     for (size_t j = 0; j < 8; ++j) {
       if (j % 2 == 0) Prefetch<V>(rows, offset + kWeightBytes / 8 * j, ahead);
       typename V::I32 codes[8];
       UnpackNibbles<V>(rows, offset + offsetof(BlockIQ4_XS, quants) + 16 * j, codes);
-      LookUp<V>(kIq4Codes, codes);
+      LookUpIq4<V>(codes);
       typename V::I32 dots[N];
 #pragma GCC unroll 16
       for (int n = 0; n < N; ++n) dots[n] = V::Zero();

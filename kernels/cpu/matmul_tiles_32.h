@@ -35,7 +35,7 @@ struct Tile32 {
     Unpacked32<V> w;
     Format::template Unpack<V>(rows, offset, w);
     constexpr bool kBytes = Format::kLargest > 127;
-    constexpr int kExcess = Format::kExcess - (kBytes ? kByteExcess<V> : 0);
+    constexpr int kExcess = kBytes ? kByteExcess<V> : Format::kExcess;
     typename V::I32 totals[N];  // from -kExcess * sum(q)
 #pragma GCC unroll 16
     for (int n = 0; n < N; ++n) {
@@ -147,8 +147,10 @@ struct FormatQ8_0 {
                                                    Unpacked32<V>& w) {
     V::LoadTransposed(rows.row, offset + 2, w.codes);
     V::LoadTransposed(rows.row, offset + 18, w.codes + 4);
+    if constexpr (!V::kSignedBytes) {
 #pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) w.codes[j] = V::Xor(w.codes[j], 0x80808080u);
+      for (int j = 0; j < 8; ++j) w.codes[j] = V::Xor(w.codes[j], 0x80808080u);
+    }
     w.scale = LowHalf<V>(LoadFirstDword<V>(rows, offset));
   }
 };
@@ -163,7 +165,7 @@ struct FormatIQ4_NL {
   [[gnu::always_inline]] static inline void Unpack(const TileRows<V>& rows, size_t offset,
                                                    Unpacked32<V>& w) {
     UnpackNibbles<V>(rows, offset + 2, w.codes);
-    LookUp<V>(kIq4Codes, w.codes);
+    LookUpIq4<V>(w.codes);
     w.scale = LowHalf<V>(LoadFirstDword<V>(rows, offset));
   }
 };
