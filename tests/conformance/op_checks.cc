@@ -215,6 +215,7 @@ Faults CheckOps(const Factory& factory) {
   for (const ElementType type : {ElementType::kQ8_0, ElementType::kQ4_0, ElementType::kQ4_1}) {
     for (const int64_t rows : {1, 2, 9}) RunProducts(&runner, type, rows, 96, 17);
     RunProducts(&runner, type, 2, 32, 1);
+    if (type == ElementType::kQ8_0) RunProducts(&runner, type, 150, 4096, 18);  // in four blocks
     RunGetRows(&runner, type, 5, 96);
   }
   for (const ElementType type : {ElementType::kQ4_K, ElementType::kQ6_K}) {

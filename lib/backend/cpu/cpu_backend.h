@@ -119,6 +119,12 @@ class CpuBackend final : public Backend {
   kernels::ActivationFormat FormatFor(ElementType type) const;
   void ReportMatMul(const NodeCall& call, ElementType type, int64_t k);
   int64_t TileRows(int64_t n, int64_t m, int64_t k) const;
+  // What one task of a product takes.
+  struct TaskShape {
+    int64_t rows;     // of weights
+    int64_t columns;  // rows of activations
+  };
+  TaskShape TaskOf(int64_t n, int64_t m, int64_t k, size_t row_bytes) const;
   uint64_t ActivationScratch(const Graph& graph, const Node& node) const;
   uint64_t GatedScratch(const Graph& graph, const Node& node) const;
 

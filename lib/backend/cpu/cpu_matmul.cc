@@ -19,6 +19,7 @@ constexpr int64_t kMaxTaskWork = int64_t{1} << 25;
 // the tile of weights.
 constexpr int64_t kActivationBlockBytes = 384 << 10;
 constexpr int64_t kMinTileRows = 16;
+constexpr int64_t kMinTileColumns = 16;
 
 uint64_t Align64(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -46,7 +47,18 @@ int64_t CpuBackend::TileRows(int64_t n, int64_t m, int64_t k) const {
                             kMinTileRows, kMaxTileRows);
   const int64_t limit = kMaxTaskWork / std::max<int64_t>(1, m * k);
   if (rows > limit) rows = std::max<int64_t>(1, limit);
-  return rows;
+  // Whole tiles of the kernels, where that leaves any.
+  return rows > kMinTileRows ? rows / kMinTileRows * kMinTileRows : rows;
+}
+
+// Columns first: as many as stay in the second-level cache while a task's weights pass by. Were
+// they more, each few rows of weights would take them from the third level anew.
+CpuBackend::TaskShape CpuBackend::TaskOf(int64_t n, int64_t m, int64_t k, size_t row_bytes) const {
+  const int64_t fitting = kActivationBlockBytes / static_cast<int64_t>(row_bytes + 1) / 16 * 16;
+  TaskShape shape;
+  shape.columns = std::min(m, std::max(kMinTileColumns, fitting));
+  shape.rows = std::max(TileRows(n, shape.columns, k), kMinTileRows);
+  return shape;
 }
 
 uint64_t CpuBackend::ActivationScratch(const Graph& graph, const Node& node) const {
@@ -165,28 +177,34 @@ Status CpuBackend::RunProducts(const NodeCall& call, const float* x,
     int64_t tile_ends[8];
     int64_t n_tasks = 0;
     int64_t work = 0;
-    int64_t tile = kMaxTileRows;
+    size_t row_bytes = kernels_->matmul->activation_row_bytes(format, k);
+    TaskShape tile = {.rows = kMaxTileRows, .columns = m};
     while (last < products.size() && last - first < 8 &&
            FormatFor(products[last].info->type) == format) {
-      tile = std::min(tile, TileRows(products[last].info->ne1, m, k));
+      const TaskShape wanted = TaskOf(products[last].info->ne1, m, k, row_bytes);
+      tile = {.rows = std::min(tile.rows, wanted.rows), .columns = wanted.columns};
       ++last;
     }
+    const int64_t blocks = (m + tile.columns - 1) / tile.columns;
     for (size_t p = first; p < last; ++p) {
       const int64_t n = products[p].info->ne1;
-      n_tasks += (n + tile - 1) / tile;
+      n_tasks += (n + tile.rows - 1) / tile.rows * blocks;
       tile_ends[p - first] = n_tasks;
       work += n * m * k;
     }
     const void* rows = nullptr;
-    size_t row_bytes = 0;
     MF_RETURN_IF_ERROR(QuantizeRows(call, x, m, k, format, &rows, &row_bytes));
     MF_RETURN_IF_ERROR(Parallel(call, n_tasks, work, [&, this](int64_t task, int32_t) {
       size_t p = first;
       while (task >= tile_ends[p - first]) ++p;
       const int64_t t = task - (p == first ? 0 : tile_ends[p - first - 1]);
       const int64_t n = products[p].info->ne1;
-      return ProductTile(products[p], rows, row_bytes, m, t * tile, std::min(n, (t + 1) * tile),
-                         products[p].out, n);
+      const int64_t begin = t / blocks * tile.rows;
+      const int64_t column = t % blocks * tile.columns;
+      return ProductTile(
+          products[p], static_cast<const uint8_t*>(rows) + static_cast<size_t>(column) * row_bytes,
+          row_bytes, std::min(tile.columns, m - column), begin, std::min(n, begin + tile.rows),
+          products[p].out + column * n, n);
     }));
     first = last;
   }
@@ -249,22 +267,36 @@ Status CpuBackend::ExecuteResidualMatMul(const NodeCall& call, const Product& pr
     if (status != kernels::KernelStatus::kOk) return status;
     return kernels_->matmul->quantize_row(format, residual + r * k, k, second + offset);
   }));
-  const int64_t tile = std::min(TileRows(n, 2 * m, k), kMaxTileRows / 2);
+  const TaskShape shape_of_both = TaskOf(n, 2 * m, k, row_bytes);
+  const int64_t tile = std::min(shape_of_both.rows, kMaxTileRows / 2);
+  const int64_t columns = (shape_of_both.columns + 1) / 2;
+  const int64_t blocks = (m + columns - 1) / columns;
   const uint64_t per_worker = Align64(static_cast<uint64_t>(m * kMaxTileRows) * 4);
   const uint64_t weight_row = product.info->bytes / static_cast<uint64_t>(n);
+  const int64_t n_tasks = (n + tile - 1) / tile * blocks;
   MF_RETURN_IF_ERROR(
-      Parallel(call, (n + tile - 1) / tile, 2 * n * m * k, [&, this](int64_t task, int32_t worker) {
-        const int64_t begin = task * tile;
+      Parallel(call, n_tasks, 2 * n * m * k, [&, this](int64_t task, int32_t worker) {
+        const int64_t begin = task / blocks * tile;
         const int64_t end = std::min(n, begin + tile);
+        const int64_t column = task % blocks * columns;
+        const int64_t count = std::min(columns, m - column);
         Product shifted = product;
         shifted.weights = static_cast<const uint8_t*>(product.weights) +
                           static_cast<uint64_t>(begin) * weight_row;
         float* both = reinterpret_cast<float*>(tiles + per_worker * static_cast<uint64_t>(worker));
-        kernels::KernelStatus status =
-            ProductTile(shifted, rows, row_bytes, 2 * m, 0, end - begin, both, tile);
+        float* sums = product.out + column * n + begin;
+        const auto* part =
+            static_cast<const uint8_t*>(rows) + static_cast<size_t>(column) * row_bytes;
+        // With all rows of activations the residuals follow at once: the weights are read once.
+        kernels::KernelStatus status = ProductTile(
+            shifted, part, row_bytes, count == m ? 2 * m : count, 0, end - begin, both, tile);
+        if (status == kernels::KernelStatus::kOk && count < m) {
+          status = ProductTile(shifted, part + static_cast<size_t>(m) * row_bytes, row_bytes, count,
+                               0, end - begin, both + count * tile, tile);
+        }
         if (status != kernels::KernelStatus::kOk) return status;
-        for (int64_t r = 0; r < m; ++r) {
-          kernels_->vector->add(both + r * tile, both + (m + r) * tile, product.out + r * n + begin,
+        for (int64_t r = 0; r < count; ++r) {
+          kernels_->vector->add(both + r * tile, both + (count + r) * tile, sums + r * n,
                                 end - begin);
         }
         return kernels::KernelStatus::kOk;
@@ -312,17 +344,27 @@ Status CpuBackend::ExecuteGatedMatMul(const NodeCall& call) {
   const void* rows = nullptr;
   size_t row_bytes = 0;
   MF_RETURN_IF_ERROR(QuantizeRows(call, Floats(call.inputs[0]), m, k, format, &rows, &row_bytes));
-  const int64_t tile = TileRows(n, 2 * m, k);
+  const TaskShape shape_of_both = TaskOf(n, 2 * m, k, row_bytes);
+  const int64_t tile = shape_of_both.rows;
+  const int64_t columns = (shape_of_both.columns + 1) / 2;
+  const int64_t blocks = (m + columns - 1) / columns;
   float* out = Floats(call.outputs[0]);
   const uint64_t per_worker = Align64(static_cast<uint64_t>(m * kMaxTileRows) * 4);
   uint8_t* up_scratch = scratch_.data() + ActivationScratch(*call.graph, *call.node);
   const bool silu = call.node->attributes.activation == Activation::kSilu;
   auto activate = silu ? kernels_->vector->silu_mul : kernels_->vector->gelu_tanh_mul;
+  const int64_t n_tasks = (n + tile - 1) / tile * blocks;
   MF_RETURN_IF_ERROR(
-      Parallel(call, (n + tile - 1) / tile, 2 * n * m * k, [&, this](int64_t task, int32_t worker) {
-        const int64_t begin = task * tile;
+      Parallel(call, n_tasks, 2 * n * m * k, [&, this](int64_t task, int32_t worker) {
+        const int64_t begin = task / blocks * tile;
         const int64_t end = std::min(n, begin + tile);
-        kernels::KernelStatus status = ProductTile(gate, rows, row_bytes, m, begin, end, out, n);
+        const int64_t column = task % blocks * columns;
+        const int64_t count = std::min(columns, m - column);
+        const auto* part =
+            static_cast<const uint8_t*>(rows) + static_cast<size_t>(column) * row_bytes;
+        float* gated = out + column * n;
+        kernels::KernelStatus status =
+            ProductTile(gate, part, row_bytes, count, begin, end, gated, n);
         if (status != kernels::KernelStatus::kOk) return status;
         // The up tile sits at column 0 of this worker's scratch.
         float* up_tile =
@@ -331,10 +373,10 @@ Status CpuBackend::ExecuteGatedMatMul(const NodeCall& call) {
         shifted.weights =
             static_cast<const uint8_t*>(up.weights) +
             static_cast<uint64_t>(begin) * (up.info->bytes / static_cast<uint64_t>(up.info->ne1));
-        status = ProductTile(shifted, rows, row_bytes, m, 0, end - begin, up_tile, tile);
+        status = ProductTile(shifted, part, row_bytes, count, 0, end - begin, up_tile, tile);
         if (status != kernels::KernelStatus::kOk) return status;
-        for (int64_t r = 0; r < m; ++r) {
-          float* row = out + r * n + begin;
+        for (int64_t r = 0; r < count; ++r) {
+          float* row = gated + r * n + begin;
           activate(row, up_tile + r * tile, row, end - begin);
         }
         return kernels::KernelStatus::kOk;
