@@ -37,11 +37,22 @@ using Context = std::unique_ptr<mf_context, Destroy>;
 using Session = std::unique_ptr<mf_session, Destroy>;
 using Cancel = std::unique_ptr<mf_cancel, Destroy>;
 
+// On the CPU, whatever else this machine has: what these tests look at is the host's.
+inline mf_model_options CpuModel() {
+  static const mf_model_device cpu = MF_MODEL_DEVICE_INIT;
+  mf_model_options options = MF_MODEL_OPTIONS_INIT;
+  options.devices = &cpu;
+  options.n_devices = 1;
+  return options;
+}
+
 inline Model LoadModel(const std::string& name = "llama",
                        const mf_model_options* options = nullptr) {
   mf_model* model = nullptr;
   mf_error error = {};
-  CAPI_REQUIRE_OK(mf_model_load_path(TinyModel(name).c_str(), options, &model, &error));
+  const mf_model_options cpu = CpuModel();
+  CAPI_REQUIRE_OK(mf_model_load_path(TinyModel(name).c_str(), options == nullptr ? &cpu : options,
+                                     &model, &error));
   return Model(model);
 }
 

@@ -79,7 +79,7 @@ TEST_CASE("Memory: the plan is the account's peak and the host's, and the budget
         INFO(name << " kv " << type << " sessions " << n_sessions);
         HostMemory load_memory;
         HostMemory run_memory;
-        mf_model_options load = MF_MODEL_OPTIONS_INIT;
+        mf_model_options load = CpuModel();
         load.load_mode = MF_LOAD_READ;
         load.allocator = load_memory.Struct();
         mf_context_options options = SmallContext();
@@ -135,7 +135,7 @@ TEST_CASE("Memory: a host allocator that refuses at any point is a status, and a
     HostMemory memory;
     memory.refuse_after = n;
     memory.throws = throws;
-    mf_model_options load = MF_MODEL_OPTIONS_INIT;
+    mf_model_options load = CpuModel();
     load.load_mode = MF_LOAD_READ;
     load.allocator = memory.Struct();
     mf_model* raw = nullptr;
