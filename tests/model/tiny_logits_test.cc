@@ -123,7 +123,7 @@ TEST_CASE("Models: D24 tiny models with an f16 and a q8_0 cache", "[model]") {
   }
 }
 
-TEST_CASE("Models: D24 tiny models on CUDA", "[model][cuda]") {
+TEST_CASE("Models: D24 D25 tiny models on CUDA", "[model][cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;
   for (const Family& family : kFamilies) {
