@@ -50,9 +50,11 @@ void SetNumber(GgufType type, const char* bytes, mf_metadata_value* out) {
     case GgufType::kU64:
       out->as_unsigned = Load<uint64_t>(bytes);
       break;
-    case GgufType::kI8:
-      out->as_signed = Load<int8_t>(bytes);
+    case GgufType::kI8: {
+      const int8_t value = Load<int8_t>(bytes);
+      out->as_signed = value;
       break;
+    }
     case GgufType::kI16:
       out->as_signed = Load<int16_t>(bytes);
       break;

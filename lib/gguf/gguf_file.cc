@@ -71,7 +71,7 @@ class GgufParser {
     if (IsOlderFormat(magic)) {
       message += ", the mark of an older format; convert the model to GGUF again";
     }
-    return reader_.Error(std::move(message), 0);
+    return reader_.Error(message, 0);
   }
 
   Status CheckVersion() {

@@ -126,9 +126,7 @@ Status CudaBackend::CheckUsable(const char* what) {
   return runtime_->TakeLatched();
 }
 
-const CudaTier& CudaBackend::tier() const {
-  return ForceCudaTier(runtime_->tier(), options_.cuda_tier);
-}
+CudaTier CudaBackend::tier() const { return ForceCudaTier(runtime_->tier(), options_.cuda_tier); }
 
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
   const OpAttributes& a = node.attributes;

@@ -164,7 +164,7 @@ class CudaBackend final : public Backend {
   StatusOr<bool> PlanScatter(absl::Span<const HostWrite> writes,
                              kernels::cuda::ScatterArgs* args) const;
   // What kernels may use: the device's row of the tier table, or the forced one.
-  const CudaTier& tier() const;
+  CudaTier tier() const;
   void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
 
   // cuda_split.cc

@@ -28,7 +28,7 @@ const CudaTier* FindCudaTier(int32_t capability) {
   return found;
 }
 
-const CudaTier& ForceCudaTier(const CudaTier& own, int32_t forced) {
+CudaTier ForceCudaTier(const CudaTier& own, int32_t forced) {
   if (forced <= 0) return own;
   const CudaTier* found = FindCudaTier(forced);
   const CudaTier& wanted = found == nullptr ? kTiers[0] : *found;

@@ -25,6 +25,6 @@ const CudaTier* FindCudaTier(int32_t capability);
 
 // The row to use on a device of row `own` where `forced` is wanted: never one above its own. 0:
 // none is wanted; below the table: its first row.
-const CudaTier& ForceCudaTier(const CudaTier& own, int32_t forced);
+CudaTier ForceCudaTier(const CudaTier& own, int32_t forced);
 
 }  // namespace minfer
