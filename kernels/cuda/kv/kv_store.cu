@@ -60,7 +60,7 @@ __device__ __forceinline__ void RotateHead(const RopeArgs& args, int64_t row, in
   constexpr int kEach = kMaxStoredQDim / kWarp;
   const int64_t at = (row * args.n_heads + head) * args.head_dim;
   const float* cos_sin = args.cos_sin + row * args.rope_dim;
-  float values[kEach] = {};
+  float values[kEach];
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const int d = lane + i * kWarp;
@@ -71,6 +71,7 @@ __device__ __forceinline__ void RotateHead(const RopeArgs& args, int64_t row, in
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const int d = lane + i * kWarp;
+    // Both loops stop at the same d. NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
     if (d < args.head_dim) args.out[at + d] = values[i];
   }
 }

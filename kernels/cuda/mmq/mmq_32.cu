@@ -7,6 +7,21 @@
 namespace minfer::kernels::cuda {
 namespace {
 
+// What a lane reads of a unit: its two rows, its word of each, and its half's first pair.
+template <int kPitch>
+struct LaneRows {
+  const uint8_t* rows[2];
+  int word;
+  int first;
+
+  __device__ void Load(const uint8_t* at, int lane, int half) {
+    rows[0] = at + lane / 4 * kPitch;
+    rows[1] = rows[0] + 8 * kPitch;
+    word = lane % 4;
+    first = 2 * half;
+  }
+};
+
 __device__ __forceinline__ uint32_t WordAt(const uint8_t* p) {
   return *reinterpret_cast<const uint32_t*>(p);
 }
@@ -52,17 +67,8 @@ struct NibbleType {
     }
   };
 
-  struct Unit {
-    const uint8_t* rows[2];
-    int word;
-    int first;  // pair of the warp's half
-
-    __device__ void Load(const uint8_t* at, int lane, int half) {
-      rows[0] = at + lane / 4 * kPitch;
-      rows[1] = rows[0] + 8 * kPitch;
-      word = lane % 4;
-      first = 2 * half;
-    }
+  struct Unit : LaneRows<kPitch> {
+    using LaneRows<kPitch>::rows, LaneRows<kPitch>::word, LaneRows<kPitch>::first;
 
     __device__ void Pair(int i, MmqCodes* codes) const {
       const int j = first + i;
@@ -133,17 +139,8 @@ struct MmqType<ElementType::kQ8_0> {
     }
   };
 
-  struct Unit {
-    const uint8_t* rows[2];
-    int word;
-    int first;  // pair of the warp's half
-
-    __device__ void Load(const uint8_t* at, int lane, int half) {
-      rows[0] = at + lane / 4 * kPitch;
-      rows[1] = rows[0] + 8 * kPitch;
-      word = lane % 4;
-      first = 2 * half;
-    }
+  struct Unit : LaneRows<kPitch> {
+    using LaneRows<kPitch>::rows, LaneRows<kPitch>::word, LaneRows<kPitch>::first;
 
     __device__ void Pair(int i, MmqCodes* codes) const {
       const int j = first + i;

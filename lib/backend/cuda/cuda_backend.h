@@ -108,6 +108,13 @@ class CudaBackend final : public Backend {
     const float* bias = nullptr;
     float* out = nullptr;
   };
+  // The arguments of a kernel that multiplies with one matrix.
+  template <typename Args, typename Values>
+  static Args MatrixArgs(const Product& product, const Values* x, int64_t m) {
+    const WeightInfo& info = *product.info;
+    return {info.type, product.weights, info.ne1,    info.ne0, x,
+            m,         product.bias,    product.out, info.ne1};
+  }
   // The kernels for more rows than MMVQ takes.
   enum class ManyRows { kInteger, kHalves, kDecoding, kFloat };
   // The most rows of halves that go to kFloat, of those that go to kInteger, and of those that go

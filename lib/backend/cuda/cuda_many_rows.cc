@@ -256,16 +256,7 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
 
 Status CudaBackend::RunTensor(const NodeCall& call, const Product& product, const void* halves,
                               int64_t m) {
-  kernels::cuda::TensorGemmArgs args;
-  args.type = product.info->type;
-  args.weights = product.weights;
-  args.n = product.info->ne1;
-  args.k = product.info->ne0;
-  args.x = halves;
-  args.m = m;
-  args.bias = product.bias;
-  args.out = product.out;
-  args.out_stride = product.info->ne1;
+  const auto args = MatrixArgs<kernels::cuda::TensorGemmArgs>(product, halves, m);
   return FromKernel(call, kernels::cuda::TensorGemm(args, stream_->get()));
 }
 

@@ -120,28 +120,11 @@ bool CudaBackend::UsesMmvq(ElementType type) const {
 Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const float* x,
                              int64_t m) {
   if (m <= kMatvecMaxRows && !options_.deterministic) {
-    kernels::cuda::MatvecArgs args;
-    args.type = product.info->type;
-    args.weights = product.weights;
-    args.n = product.info->ne1;
-    args.k = product.info->ne0;
-    args.x = x;
-    args.m = m;
-    args.bias = product.bias;
-    args.out = product.out;
-    args.out_stride = product.info->ne1;
-    return FromKernel(call, kernels::cuda::Matvec(args, stream_->get()));
+    return FromKernel(call,
+                      kernels::cuda::Matvec(MatrixArgs<kernels::cuda::MatvecArgs>(product, x, m),
+                                            stream_->get()));
   }
-  kernels::cuda::GemmArgs args;
-  args.type = product.info->type;
-  args.weights = product.weights;
-  args.n = product.info->ne1;
-  args.k = product.info->ne0;
-  args.x = x;
-  args.m = m;
-  args.bias = product.bias;
-  args.out = product.out;
-  args.out_stride = product.info->ne1;
+  auto args = MatrixArgs<kernels::cuda::GemmArgs>(product, x, m);
   args.exact = options_.reference;
   return FromKernel(call, kernels::cuda::Gemm(args, stream_->get()));
 }
