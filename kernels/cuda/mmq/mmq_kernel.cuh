@@ -54,7 +54,11 @@ struct MmqKernelArgs {
   int64_t pass_bytes;  // from one to the other
 };
 
-// What a type has to say, in mmq_32.cu and mmq_256.cu:
+__device__ __forceinline__ uint32_t MmqWordAt(const uint8_t* p) {
+  return *reinterpret_cast<const uint32_t*>(p);
+}
+
+// What a type has to say, in mmq_types_32.cuh and mmq_types_256.cuh:
 //   kPitch, kHasMin, kHalfScales
 //   Stager: Start(rows, row_bytes, k, u), then Copy(to) copies the block's rows, unit u and on
 //   Unit: Load(at, lane, half) reads the headers of rows lane / 4 and + 8 of a warp's sixteen;
