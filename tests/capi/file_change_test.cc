@@ -58,7 +58,7 @@ class ModelCopy {
 
 mf_status Load(const ModelCopy& file, mf_load_mode mode, mf_progress_callback progress,
                void* user_data, Model* out, mf_error* error) {
-  mf_model_options options = MF_MODEL_OPTIONS_INIT;
+  mf_model_options options = CpuModel();
   options.load_mode = mode;
   options.progress = progress;
   options.progress_user_data = user_data;

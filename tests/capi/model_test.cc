@@ -57,7 +57,7 @@ TEST_CASE("Model: path, memory and reader, mapped and read, give the same logits
       source.size = bytes.size();
       source.read = &ReadAt;
       source.read_user_data = &reader;
-      mf_model_options options = MF_MODEL_OPTIONS_INIT;
+      mf_model_options options = CpuModel();
       options.load_mode = mode;
       mf_model* raw = nullptr;
       CAPI_REQUIRE_OK(mf_model_load(&source, 1, &options, &raw, &error));
