@@ -40,6 +40,8 @@ struct BackendOptions {
   bool cuda_graph = true;              // repeated splits recorded and replayed
   bool mmvq = true;                    // integer dots for few rows
   bool mmq = true;                     // integer tensor cores for 9 to 64 rows
+  bool expert_mmq = true;              // integer tensor cores for products of experts
+  bool fuse_experts = false;           // their gate, up and activation as one launch
   bool kq_mmvq = true;                 // the same for types of super-blocks
   bool mmvq_mma = true;                // the same on tensor cores
   int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2

@@ -34,6 +34,10 @@ constexpr Lever kLevers[] = {
      "integer dot products with 8-bit activations for few rows"},
     {"mmq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "integer tensor cores with 8-bit activations for 9 to 64 rows"},
+    {"expert_mmq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "integer tensor cores with 8-bit activations for the products of experts"},
+    {"fuse_experts", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "gate, up and activation of experts as one launch"},
     {"kq_mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "the same for types of super-blocks; 0: decoded, then a float dot"},
     {"mmvq_mma", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -81,6 +85,8 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "cuda_graph") tuning->cuda_graph = value != 0;
   if (name == "mmvq") tuning->mmvq = value != 0;
   if (name == "mmq") tuning->mmq = value != 0;
+  if (name == "expert_mmq") tuning->expert_mmq = value != 0;
+  if (name == "fuse_experts") tuning->fuse_experts = value != 0;
   if (name == "decode_gemm") tuning->decode_gemm = value != 0;
   if (name == "wgmma") tuning->wgmma = value != 0;
   if (name == "kq_mmvq") tuning->kq_mmvq = value != 0;
@@ -140,6 +146,8 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->cuda_graph = tuning.cuda_graph;
   options->mmvq = tuning.mmvq;
   options->mmq = tuning.mmq;
+  options->expert_mmq = tuning.expert_mmq;
+  options->fuse_experts = tuning.fuse_experts;
   options->kq_mmvq = tuning.kq_mmvq;
   options->mmvq_mma = tuning.mmvq_mma;
   options->decode_a_fuse = tuning.decode_a_fuse;

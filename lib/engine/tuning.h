@@ -44,6 +44,8 @@ struct Tuning {
   bool cuda_graph = true;
   bool mmvq = true;
   bool mmq = true;
+  bool expert_mmq = true;
+  bool fuse_experts = false;
   bool kq_mmvq = true;
   bool mmvq_mma = true;
   int32_t decode_a_fuse = 2;

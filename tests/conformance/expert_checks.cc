@@ -38,13 +38,14 @@ WeightInfo Weight(const std::string& name, ElementType type, int64_t ne0, int64_
   return info;
 }
 
-enum { kUp, kDown, kUpBias, kDownBias };
+enum { kUp, kDown, kUpBias, kDownBias, kGate };
 
 std::vector<WeightInfo> Weights(const ExpertShape& s) {
   return {Weight("up", s.type, s.n_embd, s.n_ff, s.n_experts),
           Weight("down", s.type, s.n_ff, s.n_embd, s.n_experts),
           Weight("up_bias", ElementType::kF32, s.n_ff, s.n_experts, 1),
-          Weight("down_bias", ElementType::kF32, s.n_embd, s.n_experts, 1)};
+          Weight("down_bias", ElementType::kF32, s.n_embd, s.n_experts, 1),
+          Weight("gate", s.type, s.n_embd, s.n_ff, s.n_experts)};
 }
 
 // Each operation reads inputs of its own, so that no error is carried on; all results are outputs.
@@ -78,8 +79,9 @@ Graph Block(const ExpertShape& s, const std::vector<WeightInfo>& weights, int64_
   const ValueId x = b.Input("x", DataType::kF32, {rows, s.n_embd});
   const auto choice = b.TopExperts("choice", scores, s.n_used, s.normalise, 1.0f);
   const auto groups = b.GroupExperts("groups", choice.ids, s.n_experts);
+  const ValueId gate = b.ExpertMatMul("gate", x, groups, kGate, kNoId, s.n_used);
   const ValueId up = b.ExpertMatMul("up", x, groups, kUp, s.bias ? kUpBias : kNoId, s.n_used);
-  const ValueId inner = b.GatedAct("inner", up, up, Activation::kSilu);
+  const ValueId inner = b.GatedAct("inner", gate, up, Activation::kSilu);
   const ValueId down = b.ExpertMatMul("down", inner, groups, kDown, kNoId, 1);
   b.MarkOutput(b.CombineExperts("combined", down, choice.weights));
   StatusOr<Graph> graph = b.Finish();
@@ -200,13 +202,15 @@ Faults CheckExperts(const Factory& factory) {
   CheckAgainstScalar(factory, shape, 3, &faults);
   shape.n_experts = shape.n_used = 5;
   CheckAgainstScalar(factory, shape, 3, &faults);
-  for (const ElementType type : {ElementType::kF16, ElementType::kBF16, ElementType::kQ8_0,
-                                 ElementType::kQ4_0, ElementType::kQ4_K, ElementType::kQ6_K}) {
+  for (const ElementType type :
+       {ElementType::kF16, ElementType::kBF16, ElementType::kQ8_0, ElementType::kQ4_0,
+        ElementType::kQ4_1, ElementType::kQ5_0, ElementType::kQ5_1, ElementType::kQ4_K,
+        ElementType::kQ5_K, ElementType::kQ6_K, ElementType::kIQ4_NL, ElementType::kMXFP4}) {
     ExpertShape stored;
     stored.type = type;
     stored.n_embd = stored.n_ff = 256;
     stored.bias = type == ElementType::kQ8_0;
-    for (const int64_t rows : {1, 9}) CheckAgainstScalar(factory, stored, rows, &faults);
+    for (const int64_t rows : {1, 9, 70}) CheckAgainstScalar(factory, stored, rows, &faults);
     CheckRowsAlone(factory, stored, 9, &faults);
   }
   CheckRowsAlone(factory, ExpertShape(), 40, &faults);

@@ -121,6 +121,40 @@ TEST_CASE("Experts: tiny models on CUDA", "[model][cuda]") {
   }
 }
 
+// Gate and up in a type with an integer product, the way down as it was.
+TEST_CASE("Experts: the levers of their products change what runs, within their class",
+          "[model][cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model =
+      LoadModel(QuantizedModelPath(MoePath("qwen3moe"), ElementType::kQ8_0), *device);
+  const std::vector<int32_t> prompt = ReadGolden("qwen3moe").prompt;
+  const auto run = [&](const std::string& tuning, std::string* report) {
+    std::shared_ptr<Context> context = MakeContext(model, SmallContext(tuning));
+    std::unique_ptr<Session> session = MakeSession(context);
+    std::vector<float> logits = Decode(session.get(), prompt);
+    const std::vector<float> more = Decode(session.get(), {prompt.data(), 1});
+    logits.insert(logits.end(), more.begin(), more.end());
+    for (const KernelReport& row : context->kernel_report()) {
+      *report += row.op + row.detail + row.kernel + row.reason + "\n";
+    }
+    return logits;
+  };
+  std::string all_on, apart, floats;
+  const std::vector<float> want = run("", &all_on);
+  CHECK(all_on.find("experts with slots, mmq") != std::string::npos);
+  CHECK(run("fuse_experts=1", &apart) == want);
+  CHECK(apart != all_on);
+  const std::vector<float> decoded = run("expert_mmq=0", &floats);
+  CHECK(floats.find("tuning expert_mmq=0") != std::string::npos);
+  float largest = 0.0f;
+  for (size_t i = 0; i < want.size(); ++i) {
+    largest = std::max(largest, std::abs(want[i] - decoded[i]));
+  }
+  CHECK(largest > 0.0f);
+  CHECK(largest < 0.15f);  // 8-bit activations against float ones
+}
+
 // 30 tokens one by one: from the fourth on each step is one replayed graph, whatever experts its
 // rows go to. The same tokens as without graphs.
 TEST_CASE("Experts: a replayed step follows the choice of experts", "[model][cuda]") {

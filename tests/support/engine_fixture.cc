@@ -22,15 +22,18 @@ std::string TinyModelPath(const std::string& name, const std::string& script) {
 }
 
 std::string QuantizedTinyModelPath(const std::string& name, ElementType type) {
+  return QuantizedModelPath(TinyModelPath(name), type);
+}
+
+std::string QuantizedModelPath(const std::string& source, ElementType type) {
   const ElementTraits& traits = *FindElementTraits(type);
-  const std::string source = TinyModelPath(name);
   const std::string path = source + "." + traits.name;
   StatusOr<ModelFiles> files = ModelFiles::Open(source, FileAccess::kMap);
   MF_REQUIRE_OK(files);
   GgufWriter writer;
   writer.CopyMetadata(files->metadata());
   auto converts = [&](const TensorInfo& tensor) {
-    return tensor.n_dims == 2 && tensor.dims[0] % traits.block_elements == 0;
+    return tensor.n_dims >= 2 && tensor.dims[0] % traits.block_elements == 0;
   };
   for (const TensorInfo& tensor : files->tensors()) {
     MF_REQUIRE_OK(
@@ -42,9 +45,10 @@ std::string QuantizedTinyModelPath(const std::string& name, ElementType type) {
         const uint8_t* data = files->TensorData(tensor);
         if (!converts(tensor)) return out({data, static_cast<size_t>(tensor.bytes)});
         std::vector<uint8_t> blocks(writer.tensor_bytes(index));
+        int64_t values = 1;
+        for (const int64_t dim : tensor.shape()) values *= dim;
         REQUIRE(kernels::QuantizeRow(type, reinterpret_cast<const float*>(data), blocks.data(),
-                                     tensor.dims[0] * tensor.dims[1]) ==
-                kernels::KernelStatus::kOk);
+                                     values) == kernels::KernelStatus::kOk);
         return out(blocks);
       });
   MF_REQUIRE_OK(bytes);

@@ -23,6 +23,7 @@ std::shared_ptr<const Model> LoadTinyModel(const std::string& name,
                                            const std::string& script = "tiny_ref.py");
 // The same model with its matrices in another type (those whose rows are whole blocks of it).
 std::string QuantizedTinyModelPath(const std::string& name, ElementType type);
+std::string QuantizedModelPath(const std::string& source, ElementType type);
 
 // The files of the golden answers, or nothing (with a printed reason) where one is absent.
 std::optional<std::string> SmolLm2Path();

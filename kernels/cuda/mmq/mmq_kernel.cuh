@@ -155,15 +155,16 @@ __device__ __forceinline__ void AddBlock(const uint32_t* codes, const float* sca
   }
 }
 
-// Half a unit of k for a warp: its sixteen rows and all tiles of activations.
-template <ElementType type, int kTiles>
-__device__ __forceinline__ void MultiplyUnit(const MmqKernelArgs& args, const uint8_t* weights,
-                                             const uint8_t* x, int half, float (*sums)[4]) {
+// Half a unit of k for a warp: its sixteen rows and the tiles of activations; kSome: only the first
+// `tiles` of them.
+template <ElementType type, int kTiles, bool kSome = false>
+__device__ __forceinline__ void MultiplyUnit(int passes, const uint8_t* weights, const uint8_t* x,
+                                             int half, float (*sums)[4], int tiles = kTiles) {
   using Type = MmqType<type>;
   const int lane = threadIdx.x % kWarp;
   typename Type::Unit unit;
   unit.Load(weights, lane, half);
-  for (int pass = 0; pass < args.passes; ++pass, x += kTiles * kMmqUnitBytes) {
+  for (int pass = 0; pass < passes; ++pass, x += kTiles * kMmqUnitBytes) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       MmqCodes codes;
@@ -172,6 +173,7 @@ __device__ __forceinline__ void MultiplyUnit(const MmqKernelArgs& args, const ui
       const uint8_t* scales = x + kMmqScalesAt + lane % 4 * 64 + (2 * half + i) * 16;
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
+        if (kSome && t >= tiles) break;
         const uint4 b = *reinterpret_cast<const uint4*>(quants + t * kMmqUnitBytes);
         const float4 d = *reinterpret_cast<const float4*>(scales + t * kMmqUnitBytes);
         const uint32_t first[2] = {b.x, b.y};
@@ -189,6 +191,7 @@ __device__ __forceinline__ void MultiplyUnit(const MmqKernelArgs& args, const ui
       const uint8_t* totals = x + kMmqSumsAt + lane * 8 + half * 4;
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
+        if (kSome && t >= tiles) break;
         const float sum = *reinterpret_cast<const float*>(totals + t * kMmqUnitBytes);
         const float high = __uint_as_float(__float_as_uint(sum) & 0xffffe000u);
         float products[4] = {};
@@ -280,7 +283,7 @@ __host__ __device__ constexpr int MmqStageBytes(int passes) {
 // Adds what a warp of the second half has to the sums of the first, then, with a gate that is not
 // split, gives up's warps their result. Returns whether the warp has something to store.
 template <int kTiles>
-__device__ __forceinline__ bool JoinSums(const MmqKernelArgs& args, bool gates, float* shared,
+__device__ __forceinline__ bool JoinSums(MmvqGate act, bool gates, float* shared,
                                          float (*sums)[4]) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
@@ -308,7 +311,7 @@ __device__ __forceinline__ bool JoinSums(const MmqKernelArgs& args, bool gates, 
   if (warp < kMmqGroups / 2 || warp >= kMmqGroups) return false;
 #pragma unroll
   for (int i = 0; i < kTiles * 4; ++i) {
-    sums[i / 4][i % 4] = MmqGated(args.gate, gate[i * kWarp], sums[i / 4][i % 4]);
+    sums[i / 4][i % 4] = MmqGated(act, gate[i * kWarp], sums[i / 4][i % 4]);
   }
   return true;
 }
@@ -362,12 +365,13 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     __syncthreads();
     stage(u + kStages - 1, filling);
     const uint8_t* staged = shared + slot * stage_bytes;
-    MultiplyUnit<type, kTiles>(args, staged + group * 16 * Type::kPitch,
+    MultiplyUnit<type, kTiles>(args.passes, staged + group * 16 * Type::kPitch,
                                staged + kMmqRows * Type::kPitch, warp / kMmqGroups, sums);
     slot = slot + 1 == kStages ? 0 : slot + 1;
     filling = filling + 1 == kStages ? 0 : filling + 1;
   }
-  if (!JoinSums<kTiles>(args, gated && splits == 1, reinterpret_cast<float*>(shared), sums)) return;
+  if (!JoinSums<kTiles>(args.gate, gated && splits == 1, reinterpret_cast<float*>(shared), sums))
+    return;
   // With a gate, the first half of the groups has the gate's rows.
   const bool of_gate = gated && group < kMmqGroups / 2;
   const int64_t r = r0 + (gated ? group % (kMmqGroups / 2) : group) * 16;

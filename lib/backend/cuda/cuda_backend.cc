@@ -283,6 +283,9 @@ uint64_t CudaBackend::ScratchBytes(const Graph& graph) const {
       case OpKind::kAttention:
         most = std::max(most, AttentionScratch(graph, node));
         break;
+      case OpKind::kExpertMatMul:
+        most = std::max(most, ExpertScratch(graph, node));
+        break;
       default:
         break;
     }

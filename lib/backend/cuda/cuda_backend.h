@@ -18,6 +18,7 @@
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/cuda/common/kv_layout.h"
+#include "kernels/cuda/experts/expert_mmq.h"
 #include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmq/mmq.h"
@@ -132,6 +133,7 @@ class CudaBackend final : public Backend {
   // A value that scratch holds quantised.
   struct Planes {
     ValueId value = kNoId;
+    ValueId slots = kNoId;  // by the tiles of experts with these slots, instead of by rows
     ActivationForm form;
     kernels::cuda::PlaneTarget target;
     bool only = false;         // the value's own buffer was not written
@@ -143,6 +145,9 @@ class CudaBackend final : public Backend {
     kernels::cuda::MmvqArgs product;
     bool rotates = false;
     kernels::cuda::RopeArgs rope;
+    ValueId expert_gate = kNoId;  // of products of experts, the second after the first
+    ValueId expert_up = kNoId;
+    kernels::cuda::ExpertMmqArgs experts;
   };
   struct ReportKey {
     OpKind op;
@@ -252,6 +257,13 @@ class CudaBackend final : public Backend {
   Status ExecuteTopExperts(const NodeCall& call);
   Status ExecuteGroupExperts(const NodeCall& call);
   Status ExecuteExpertMatMul(const NodeCall& call);
+  bool UsesExpertMmq(const WeightInfo& info, int64_t n_slots) const;
+  uint64_t ExpertScratch(const Graph& graph, const Node& node) const;
+  StatusOr<const void*> ExpertTiles(const NodeCall& call, const kernels::cuda::ExpertLists& lists,
+                                    const float* x, int64_t k);
+  Status RunExpertMmq(const NodeCall& call, const kernels::cuda::ExpertMatMulArgs& args);
+  bool HoldsForExpertGate(const NodeCall& call) const;
+  Status RunHeldExperts(const NodeCall& call);
   Status ExecuteCombineExperts(const NodeCall& call);
   Status ExecuteGateRows(const NodeCall& call);
   Status ExecuteClampedSwiglu(const NodeCall& call);

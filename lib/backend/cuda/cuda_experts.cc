@@ -52,6 +52,100 @@ Status CudaBackend::ExecuteGroupExperts(const NodeCall& call) {
                                         counts, FaultOf(call), stream_->get()));
 }
 
+bool CudaBackend::UsesExpertMmq(const WeightInfo& info, int64_t n_slots) const {
+  return options_.expert_mmq && !options_.reference && tier().integer_matrix &&
+         n_slots <= kernels::cuda::kMaxExpertSlots && kernels::cuda::HasMmq(info.type, info.ne0);
+}
+
+uint64_t CudaBackend::ExpertScratch(const Graph& graph, const Node& node) const {
+  const WeightInfo& info = graph.weight(node.weights[0]);
+  const int64_t n_slots = graph.value(node.inputs[1]).shape.rows;
+  if (!UsesExpertMmq(info, n_slots)) return 0;
+  return kernels::cuda::ExpertTileBytes(n_slots, graph.value(node.inputs[2]).shape.rows, info.ne0);
+}
+
+// The input of a node in tiles of its slots: as scratch holds them already, or made now.
+StatusOr<const void*> CudaBackend::ExpertTiles(const NodeCall& call,
+                                               const kernels::cuda::ExpertLists& lists,
+                                               const float* x, int64_t k) {
+  const ValueId value = call.node->inputs[0];
+  if (planes_.value == value && planes_.slots == call.node->inputs[1]) return planes_.target.out;
+  if (planes_.value == value && planes_.only) return NodeError(call, "its input has another form");
+  const uint64_t bytes = kernels::cuda::ExpertTileBytes(lists.n_slots, lists.n_experts, k);
+  MF_ASSIGN_OR_RETURN(uint8_t * tiles, pool_->Resolve({scratch_, 0, bytes}));
+  planes_ = Planes();
+  planes_.value = value;
+  planes_.slots = call.node->inputs[1];
+  planes_.target.out = tiles;
+  kernels::cuda::QuantizeExpertsArgs args;
+  args.lists = lists;
+  args.x = x;
+  args.k = k;
+  args.fan_out = call.node->attributes.fan_out;
+  args.out = tiles;
+  args.fault = FaultOf(call);
+  MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::QuantizeExperts(args, queue())));
+  return planes_.target.out;
+}
+
+Status CudaBackend::RunExpertMmq(const NodeCall& call,
+                                 const kernels::cuda::ExpertMatMulArgs& given) {
+  kernels::cuda::ExpertMmqArgs args;
+  args.type = given.type;
+  args.lists = {given.slots, given.counts, static_cast<int32_t>(given.n_slots), given.n_experts};
+  args.weights = given.weights;
+  args.bias = given.bias;
+  args.n = given.n;
+  args.k = given.k;
+  args.out = given.out;
+  args.shared_opt_in_bytes = tier().shared_opt_in_bytes;
+  MF_ASSIGN_OR_RETURN(args.activations, ExpertTiles(call, args.lists, given.x, given.k));
+  if (held_.expert_gate != kNoId) {
+    held_.experts.up = given.weights;
+    held_.expert_up = call.node->outputs[0];
+    return OkStatus();
+  }
+  if (HoldsForExpertGate(call)) {
+    held_.experts = args;
+    held_.expert_gate = call.node->outputs[0];
+    return OkStatus();
+  }
+  return FromKernel(call, kernels::cuda::ExpertMmq(args, queue()));
+}
+
+// The gate, right before up of the same rows and slots, and the activation that alone reads both.
+// The input is in tiles by then, so nothing keeps its buffer.
+bool CudaBackend::HoldsForExpertGate(const NodeCall& call) const {
+  if (direct_ || !options_.fuse_experts || split_.next + 2 >= split_.key.end) return false;
+  const Node& gate = *call.node;
+  const Node* up = &gate + 1;
+  const Node* act = &gate + 2;
+  if (up->op != OpKind::kExpertMatMul || act->op != OpKind::kGatedAct ||
+      act->attributes.activation == Activation::kClampedSwiglu || up->inputs != gate.inputs ||
+      up->attributes.fan_out != gate.attributes.fan_out || gate.weights[1] != kNoId ||
+      up->weights[1] != kNoId) {
+    return false;
+  }
+  const WeightInfo& a = call.graph->weight(gate.weights[0]);
+  const WeightInfo& b = call.graph->weight(up->weights[0]);
+  return a.type == b.type && a.ne1 == b.ne1 && act->inputs[0] == gate.outputs[0] &&
+         act->inputs[1] == up->outputs[0] && CountReads(*call.graph, gate.outputs[0]) == 1 &&
+         CountReads(*call.graph, up->outputs[0]) == 1;
+}
+
+Status CudaBackend::RunHeldExperts(const NodeCall& call) {
+  held_.expert_gate = held_.expert_up = kNoId;
+  held_.experts.gate = call.node->attributes.activation == Activation::kSilu
+                           ? kernels::cuda::MmvqGate::kSilu
+                           : kernels::cuda::MmvqGate::kGelu;
+  MF_ASSIGN_OR_RETURN(held_.experts.out, Floats(call.outputs[0]));
+  KernelReport row;
+  row.kernel = "by the kernel of the experts' gate and up";
+  row.reason = "nothing else reads them";
+  CountReport(call, 0, 2, std::move(row));
+  return FromKernel(call, kernels::cuda::ExpertMmq(held_.experts, queue()));
+}
+
 Status CudaBackend::ExecuteExpertMatMul(const NodeCall& call) {
   const WeightInfo& info = call.graph->weight(call.node->weights[0]);
   kernels::cuda::ExpertMatMulArgs args;
@@ -73,9 +167,17 @@ Status CudaBackend::ExecuteExpertMatMul(const NodeCall& call) {
   args.fault = FaultOf(call);
   KernelReport row;
   row.detail = StrCat(FindElementTraits(info.type)->name, " k=", info.ne0);
-  row.kernel = "experts with slots, decode, then float dot";
-  row.reason = "counts are on the device";
-  CountReport(call, info.ne0, static_cast<int32_t>(info.type), std::move(row));
+  const bool integer = UsesExpertMmq(info, args.n_slots);
+  row.kernel = integer ? "experts with slots, mmq int8 mma" : "experts with slots, float dot";
+  row.reason = integer                ? "counts are on the device"
+               : options_.reference   ? "tuning reference=1"
+               : !options_.expert_mmq ? "tuning expert_mmq=0"
+               : !tier().integer_matrix
+                   ? StrCat("tier ", tier().name)
+                   : StrCat("no integer tensor product for ", FindElementTraits(info.type)->name);
+  const int32_t variant = static_cast<int32_t>(info.type) * 2 + (integer ? 1 : 0);
+  CountReport(call, info.ne0, variant, std::move(row));
+  if (integer) return RunExpertMmq(call, args);
   return FromKernel(call, kernels::cuda::ExpertMatMul(args, stream_->get()));
 }
 

@@ -113,6 +113,10 @@ Status CudaBackend::CheckHeld(const NodeCall& call) const {
   if (held_.rotates && call.node->op != OpKind::kRopeKvStore) {
     return NodeError(call, "a rotation still waits for the store");
   }
+  const OpKind wanted = held_.expert_up == kNoId ? OpKind::kExpertMatMul : OpKind::kGatedAct;
+  if (held_.expert_gate != kNoId && call.node->op != wanted) {
+    return NodeError(call, "products of experts still wait for their activation");
+  }
   return OkStatus();
 }
 

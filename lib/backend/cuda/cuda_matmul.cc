@@ -133,7 +133,7 @@ Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const
 StatusOr<const void*> CudaBackend::QuantizedInput(const NodeCall& call,
                                                   const ActivationForm& form) {
   const ValueId value = call.node->inputs[0];
-  if (planes_.value == value && planes_.form.residual == form.residual &&
+  if (planes_.value == value && planes_.slots == kNoId && planes_.form.residual == form.residual &&
       planes_.form.streamed == form.streamed) {
     return planes_.target.out;
   }

@@ -113,6 +113,7 @@ Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
     return ExecuteClampedSwiglu(call);
   }
   if (held_.value != kNoId) return AddToHeld(call);
+  if (held_.expert_up != kNoId) return RunHeldExperts(call);
   kernels::cuda::ElementwiseArgs args;
   MF_ASSIGN_OR_RETURN(args.a, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));

@@ -54,6 +54,8 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->cuda_graph == defaults.cuda_graph);
   CHECK(tuning->mmvq == defaults.mmvq);
   CHECK(tuning->mmq == defaults.mmq);
+  CHECK(tuning->expert_mmq == defaults.expert_mmq);
+  CHECK(tuning->fuse_experts == defaults.fuse_experts);
   CHECK(tuning->kq_mmvq == defaults.kq_mmvq);
   CHECK(tuning->mmvq_mma == defaults.mmvq_mma);
   CHECK(tuning->decode_a_fuse == defaults.decode_a_fuse);
@@ -120,10 +122,11 @@ void WalkLevers(int32_t device, LeverDevice without) {
     } else {
       CHECK(largest < 0.15f);  // 8-bit activations against float ones
     }
-    // The heads of the tiny model are too small for tiles on tensor cores, and it has no
-    // super-blocks.
+    // The heads of the tiny model are too small for tiles on tensor cores, and it has neither
+    // super-blocks nor experts (those: model/experts_test.cc).
     const std::string name = lever.name;
-    const bool data_only = name == "kv_shuffle" || name == "fa_prefill" || name == "kq_mmvq";
+    const bool data_only = name == "kv_shuffle" || name == "fa_prefill" || name == "kq_mmvq" ||
+                           name == "expert_mmq" || name == "fuse_experts";
     // A machine without AVX2 runs the generic unit anyway.
     const bool same_isa =
         std::string(lever.name) == "isa" && FindDevices().front()->info().level == "generic";
