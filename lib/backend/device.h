@@ -38,10 +38,14 @@ struct BackendOptions {
   bool attention_stripes = true;       // stripes of the cache as tasks, where rows are few
   bool deterministic = false;          // kernels never chosen by the number of rows
   bool cuda_graph = true;              // repeated splits recorded and replayed
+  bool prefill_capture = true;         // those with rows of prompts too
+  bool pinned_readback = true;         // results read back through pinned memory
   bool mmvq = true;                    // integer dots for few rows
   bool mmq = true;                     // integer tensor cores for 9 to 64 rows
   bool expert_mmq = true;              // integer tensor cores for products of experts
   bool fuse_experts = false;           // their gate, up and activation as one launch
+  bool mmq_raw = true;                 // their bytes staged by cp.async
+  bool small_m_gemm = true;            // tensor cores for few rows of F16 and BF16
   bool kq_mmvq = true;                 // the same for types of super-blocks
   bool mmvq_mma = true;                // the same on tensor cores
   int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2

@@ -30,6 +30,10 @@ constexpr Lever kLevers[] = {
      "seed of the order in which KV pages are handed out; 0 ascending"},
     {"cuda_graph", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "splits that repeat are recorded once and launched whole"},
+    {"prefill_capture", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "splits with rows of prompts are recorded too; 0: they are launched kernel by kernel"},
+    {"pinned_readback", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "results are read back through pinned memory; 0: straight into pageable memory"},
     {"mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "integer dot products with 8-bit activations for few rows"},
     {"mmq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -38,6 +42,10 @@ constexpr Lever kLevers[] = {
      "integer tensor cores with 8-bit activations for the products of experts"},
     {"fuse_experts", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "gate, up and activation of experts as one launch"},
+    {"mmq_raw", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "their bytes come to shared memory by cp.async; 0: through registers, as before 8.0"},
+    {"small_m_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "tensor cores with activations of 16 bits for 2 to 31 rows with F16 and BF16; 0: f32"},
     {"kq_mmvq", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
      "the same for types of super-blocks; 0: decoded, then a float dot"},
     {"mmvq_mma", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -83,6 +91,10 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "attention_stripes") tuning->attention_stripes = value != 0;
   if (name == "residual_activations") tuning->residual_activations = value != 0;
   if (name == "cuda_graph") tuning->cuda_graph = value != 0;
+  if (name == "prefill_capture") tuning->prefill_capture = value != 0;
+  if (name == "pinned_readback") tuning->pinned_readback = value != 0;
+  if (name == "mmq_raw") tuning->mmq_raw = value != 0;
+  if (name == "small_m_gemm") tuning->small_m_gemm = value != 0;
   if (name == "mmvq") tuning->mmvq = value != 0;
   if (name == "mmq") tuning->mmq = value != 0;
   if (name == "expert_mmq") tuning->expert_mmq = value != 0;
@@ -144,6 +156,10 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->residual_activations = tuning.residual_activations;
   options->attention_stripes = tuning.attention_stripes;
   options->cuda_graph = tuning.cuda_graph;
+  options->prefill_capture = tuning.prefill_capture;
+  options->pinned_readback = tuning.pinned_readback;
+  options->mmq_raw = tuning.mmq_raw;
+  options->small_m_gemm = tuning.small_m_gemm;
   options->mmvq = tuning.mmvq;
   options->mmq = tuning.mmq;
   options->expert_mmq = tuning.expert_mmq;

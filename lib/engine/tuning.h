@@ -42,10 +42,14 @@ struct Tuning {
   bool attention_stripes = true;
   bool residual_activations = true;
   bool cuda_graph = true;
+  bool prefill_capture = true;
+  bool pinned_readback = true;
   bool mmvq = true;
   bool mmq = true;
   bool expert_mmq = true;
   bool fuse_experts = false;
+  bool mmq_raw = true;
+  bool small_m_gemm = true;
   bool kq_mmvq = true;
   bool mmvq_mma = true;
   int32_t decode_a_fuse = 2;

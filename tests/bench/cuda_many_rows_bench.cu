@@ -12,9 +12,12 @@
 
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/row_layout.h"
+#include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/half_gemm/half_gemm.h"
 #include "kernels/cuda/hopper_gemm/hopper_gemm.h"
+#include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmq/mmq.h"
+#include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 
 namespace minfer::kernels::cuda {
@@ -99,7 +102,7 @@ double Microseconds(cudaStream_t stream, const std::function<KernelStatus()>& la
 
 // As many copies of the weights as the L2 cannot hold take turns.
 void TimeMmq(cudaStream_t stream, const Device& device, ElementType type, int64_t n, int64_t k,
-             bool residual) {
+             bool residual, bool raw = true) {
   const int64_t bytes = WeightRowBytes(type, k) * n;
   const int64_t copies = std::min<int64_t>(16, 200'000'000 / bytes + 1);
   const Memory weights(bytes * copies, stream);
@@ -124,13 +127,115 @@ void TimeMmq(cudaStream_t stream, const Device& device, ElementType type, int64_
       args.n_parts = 1;
       args.parts[0] = {weights.data() + turn++ % copies * bytes, n, nullptr,
                        reinterpret_cast<float*>(out.data()), n};
-      return Mmq(args, {partials.data(), partial_bytes, device.shared_bytes}, stream);
+      return Mmq(args, {partials.data(), partial_bytes, device.shared_bytes, raw}, stream);
     });
     const double rate = static_cast<double>(bytes) / us * 1e6;
-    std::printf("mmq %s %lldx%lld, %lld rows%s: %.1f us, %.0f GB/s, %.0f %%\n",
+    std::printf("mmq %s %lldx%lld, %lld rows%s%s: %.1f us, %.0f GB/s, %.0f %%\n",
                 FindElementTraits(type)->name, static_cast<long long>(n), static_cast<long long>(k),
-                static_cast<long long>(m), residual ? " twice" : "", us, rate * 1e-9,
-                100.0 * rate / kBytesPerSecond);
+                static_cast<long long>(m), residual ? " twice" : "", raw ? "" : " by registers", us,
+                rate * 1e-9, 100.0 * rate / kBytesPerSecond);
+  }
+}
+
+// Few rows of halves: on tensor cores, and in f32 (matvec up to 8 rows, then tiles).
+void TimeSmall(cudaStream_t stream, ElementType type, int64_t n, int64_t k) {
+  const int64_t bytes = WeightRowBytes(type, k) * n;
+  const int64_t copies = std::min<int64_t>(16, 200'000'000 / bytes + 1);
+  const Memory weights(bytes * copies, stream);
+  const Memory x(kSmallGemmMaxRows * k * 4, stream);
+  const Memory out(kSmallGemmMaxRows * n * 4, stream);
+  for (const int64_t m : {1, 2, 4, 8, 16, 31}) {
+    int64_t turn = 0;
+    const auto next = [&] { return weights.data() + turn++ % copies * bytes; };
+    auto* to = reinterpret_cast<float*>(out.data());
+    const double small = Microseconds(stream, [&] {
+      return SmallGemm({type, next(), n, k, x.data(), m, nullptr, to, n}, stream);
+    });
+    const auto* from = reinterpret_cast<const float*>(x.data());
+    const double plain = Microseconds(stream, [&] {
+      return m <= kMatvecMaxRows ? Matvec({type, next(), n, k, from, m, nullptr, to, n}, stream)
+                                 : Gemm({type, next(), n, k, from, m, nullptr, to, n}, stream);
+    });
+    const double share = 100.0 * static_cast<double>(bytes) * 1e6 / kBytesPerSecond;
+    std::printf("small %s %lldx%lld, %lld rows: %.1f us, %.0f %%; in f32: %.1f us, %.0f %%\n",
+                FindElementTraits(type)->name, static_cast<long long>(n), static_cast<long long>(k),
+                static_cast<long long>(m), small, share / small, plain, share / plain);
+  }
+}
+
+// 65 to 255 rows: MMQ by 64, decoded on the way, and decoded to scratch first.
+void TimeBetween(cudaStream_t stream, const Device& device, ElementType type, int64_t n, int64_t k,
+                 bool residual) {
+  constexpr int64_t kMost = 255;
+  const int64_t bytes = WeightRowBytes(type, k) * n;
+  const int64_t copies = std::min<int64_t>(16, 200'000'000 / bytes + 1);
+  const Memory weights(bytes * copies, stream);
+  const Memory decoded(2 * n * k, stream);
+  const Memory x(kMost * k * 4, stream);
+  const Memory tiles(MmqActivationBytes(kMmqMaxRows, k, residual), stream);
+  const Memory out(kMost * n * 4, stream);
+  const auto partial_bytes = std::max(HalfGemmPartialBytes(kMost, n), MmqPartialBytes(64, n, k));
+  const Memory partials(static_cast<int64_t>(partial_bytes), stream);
+  auto* to = reinterpret_cast<float*>(out.data());
+  int64_t turn = 0;
+  const auto next = [&] { return weights.data() + turn++ % copies * bytes; };
+  for (const int64_t m : {65, 96, 128, 160, 192, 255}) {
+    const double integer = Microseconds(stream, [&] {
+      const uint8_t* matrix = next();
+      KernelStatus status = KernelStatus::kOk;
+      for (int64_t first = 0; first < m && status == KernelStatus::kOk; first += kMmqMaxRows) {
+        MmvqArgs args;
+        args.type = type;
+        args.k = k;
+        args.activations = tiles.data();
+        args.m = std::min<int64_t>(kMmqMaxRows, m - first);
+        args.residual = residual;
+        args.n_parts = 1;
+        args.parts[0] = {matrix, n, nullptr, to + first * n, n};
+        status = QuantizeTiles(reinterpret_cast<const float*>(x.data()) + first * k, args.m, k,
+                               residual, tiles.data(), stream);
+        if (status == KernelStatus::kOk) {
+          status = Mmq(args, {partials.data(), partial_bytes, device.shared_bytes}, stream);
+        }
+      }
+      return status;
+    });
+    const double on_the_way = Microseconds(stream, [&] {
+      return TensorGemm({type, next(), n, k, x.data(), m, nullptr, to, n}, stream);
+    });
+    HalfGemmArgs args;
+    args.x = x.data();
+    args.m = m;
+    args.k = k;
+    args.w = decoded.data();
+    args.columns = n;
+    args.w_stride = k;
+    args.n_parts = 1;
+    args.parts[0] = {0, n, nullptr, to, n};
+    args.partials = partials.data();
+    args.partial_bytes = partial_bytes;
+    args.multiprocessors = device.multiprocessors;
+    args.shared_opt_in_bytes = device.shared_bytes;
+    const auto product = [&] {
+      return device.hopper && PrefersHopperGemm(args) ? HopperGemm(args, stream)
+                                                      : HalfGemm(args, stream);
+    };
+    const double halves = Microseconds(stream, [&] {
+      DecodeRowsArgs rows;
+      rows.type = type;
+      rows.weights = next();
+      rows.k = k;
+      rows.count = n;
+      rows.out = decoded.data();
+      const KernelStatus status = DecodeRowsToHalf(rows, stream);
+      return status == KernelStatus::kOk ? product() : status;
+    });
+    const double ready = Microseconds(stream, product);
+    std::printf(
+        "between %s %lldx%lld, %lld rows%s: mmq %.1f us, tensor_gemm %.1f, decoded first "
+        "%.1f, of it the product %.1f\n",
+        FindElementTraits(type)->name, static_cast<long long>(n), static_cast<long long>(k),
+        static_cast<long long>(m), residual ? " twice" : "", integer, on_the_way, halves, ready);
   }
 }
 
@@ -203,6 +308,15 @@ int Run() {
   TimeMmq(stream, device, ElementType::kQ6_K, 3584, 18944, true);
   TimeMmq(stream, device, ElementType::kQ6_K, 152064, 3584, true);
   TimeMmq(stream, device, ElementType::kQ4_0, 4864, 896, false);
+  TimeMmq(stream, device, ElementType::kQ4_K, 18944, 3584, false, false);
+  TimeMmq(stream, device, ElementType::kQ6_K, 3584, 18944, true, false);
+  TimeSmall(stream, ElementType::kF16, 18944, 3584);
+  TimeSmall(stream, ElementType::kBF16, 3584, 3584);
+  TimeSmall(stream, ElementType::kBF16, 4864, 896);
+  TimeBetween(stream, device, ElementType::kQ4_K, 37888, 3584, false);
+  TimeBetween(stream, device, ElementType::kQ4_K, 3584, 3584, false);
+  TimeBetween(stream, device, ElementType::kQ6_K, 3584, 18944, true);
+  TimeBetween(stream, device, ElementType::kQ4_0, 9728, 896, false);
   TimeHalves(stream, device, ElementType::kQ4_K, 37888, 3584);
   TimeHalves(stream, device, ElementType::kQ6_K, 3584, 18944);
   TimeHalves(stream, device, ElementType::kQ4_K, 4608, 3584);

@@ -10,6 +10,7 @@
 #include "kernels/cuda/half_gemm/half_gemm.h"
 #include "kernels/cuda/hopper_gemm/hopper_gemm.h"
 #include "kernels/cuda/mmq/mmq.h"
+#include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 #include "kernels/cuda/vector/vector.h"
 #include "kernels/quant/half.h"
@@ -61,6 +62,54 @@ TEST_CASE("CUDA kernels: tensor products agree with those of halves", "[cuda]") 
   }
 }
 
+TEST_CASE("CUDA kernels: few rows of halves agree with double, alone and in company", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  const auto half = [](float v) { return kernels::HalfToFloat(kernels::FloatToHalf(v)); };
+  for (const ElementType type : {ElementType::kF16, ElementType::kBF16}) {
+    CHECK_FALSE(kernels::cuda::HasSmallGemm(type, 12));
+    for (const int64_t k : {8, 72, 1000}) {
+      // A matrix in blocks of 16 rows, and one in blocks of 32.
+      for (const int64_t n : {37, 8500}) {
+        if (n == 8500 && k != 72) continue;
+        Matrix matrix = MakeMatrix(type, n, k, static_cast<uint32_t>(k));
+        for (float& w : matrix.values) w = half(w);
+        const std::vector<float> x = Random(7).Values(static_cast<size_t>(32 * k));
+        const std::vector<float> bias = Random(8).Values(static_cast<size_t>(n));
+        const DeviceBytes weights = ToDevice(matrix.packed), dx = ToDevice(x);
+        const DeviceBytes dbias = ToDevice(bias), halves(x.size() * 2);
+        REQUIRE(kernels::cuda::RowsToHalf(dx.as<float>(), 32, k, halves.as<void>(), stream.get()) ==
+                KernelStatus::kOk);
+        const auto run = [&](int64_t first, int64_t m) {
+          const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+          kernels::cuda::SmallGemmArgs args{type,
+                                            weights.as<void>(),
+                                            n,
+                                            k,
+                                            halves.as<uint8_t>() + first * k * 2,
+                                            m,
+                                            dbias.as<float>(),
+                                            out.as<float>(),
+                                            n};
+          REQUIRE(kernels::cuda::SmallGemm(args, stream.get()) == KernelStatus::kOk);
+          REQUIRE(stream.Wait());
+          CHECK(out.GuardsHold());
+          return out.ReadFloats();
+        };
+        const std::vector<float> all = run(0, 32);
+        std::vector<double> rounded;
+        for (const float v : x) rounded.push_back(static_cast<double>(half(v)));
+        INFO(FindElementTraits(type)->name << " n " << n << " k " << k);
+        CHECK(NormalisedError(all, Product(matrix, rounded, 32, n, k, bias)) < 5e-6);
+        for (const int64_t m : {1, 2, 8, 9, 16, 17, 31}) {
+          CHECK(SameBits(run(32 - m, m), {all.end() - m * n, all.end()}));
+        }
+        CHECK(halves.GuardsHold());
+      }
+    }
+  }
+}
+
 // Scratch for sums over parts of k.
 kernels::cuda::MmqScratch ScratchOf(const DeviceBytes& partials, uint64_t bytes) {
   return {partials.as<void>(), bytes, 227 << 10};
@@ -68,7 +117,7 @@ kernels::cuda::MmqScratch ScratchOf(const DeviceBytes& partials, uint64_t bytes)
 
 std::vector<float> RunMmq(const TestStream& stream, ElementType type, const DeviceBytes& weights,
                           const std::vector<float>& x, int64_t m, int64_t n, int64_t k,
-                          bool residual, const float* bias) {
+                          bool residual, const float* bias, bool raw = true) {
   const DeviceBytes dx = ToDevice(x);
   const DeviceBytes tiles(static_cast<size_t>(kernels::cuda::MmqActivationBytes(m, k, residual)));
   const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
@@ -86,7 +135,8 @@ std::vector<float> RunMmq(const TestStream& stream, ElementType type, const Devi
   const DeviceBytes partials(std::max<uint64_t>(bytes, 16));
   kernels::cuda::MmqScratch scratch = ScratchOf(partials, bytes);
   // As on a device that has less shared memory.
-  if (m == 30) scratch.shared_opt_in_bytes = 99 << 10;
+  if (m == 30) scratch.shared_opt_in_bytes = (raw ? 99 : 64) << 10;
+  scratch.raw = raw;
   REQUIRE(kernels::cuda::Mmq(args, scratch, stream.get()) == KernelStatus::kOk);
   REQUIRE(stream.Wait());
   CHECK(out.GuardsHold());
@@ -114,6 +164,9 @@ TEST_CASE("CUDA kernels: MMQ is the product with the rounded activations", "[cud
         const auto got = RunMmq(stream, type, weights, x, m, n, k, residual, dbias.as<float>());
         const auto want = Product(matrix, Rounded(x, m, k, residual), m, n, k, bias);
         CHECK(NormalisedError(got, want) < 2e-6);
+        // Staged through registers, as before 8.0.
+        CHECK(SameBits(
+            RunMmq(stream, type, weights, x, m, n, k, residual, dbias.as<float>(), false), got));
       }
     }
   }
@@ -201,7 +254,8 @@ TEST_CASE("CUDA kernels: parts and gates of MMQ have the bits that they have alo
 }
 
 // The families that multiply halves on this device.
-using HalfProduct = KernelStatus (*)(const kernels::cuda::HalfGemmArgs&, cudaStream_t);
+using HalfProduct = KernelStatus (*)(const kernels::cuda::HalfGemmArgs&,
+                                     kernels::cuda::KernelStream);
 std::vector<HalfProduct> HalfProducts() {
   std::vector<HalfProduct> products = {kernels::cuda::HalfGemm};
   int major = 0;

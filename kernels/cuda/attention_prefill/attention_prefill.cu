@@ -9,11 +9,12 @@ namespace minfer::kernels::cuda {
 namespace {
 
 template <int kDim, KvFormat format>
-KernelStatus LaunchPrefill(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus LaunchPrefill(const AttentionArgs& args, KernelStream stream) {
   const int64_t grid_x = CeilDiv(args.rows, kPrefillRows);
   if (grid_x > kMaxGridX || args.n_heads > kMaxGridYz) return KernelStatus::kBadShape;
   const KernelStatus status =
-      AllowSharedBytes(AttentionPrefillKernel<kDim, format, format>, sizeof(PrefillShared<kDim>));
+      AllowSharedBytes(AttentionPrefillKernel<kDim, format, format>,
+                       static_cast<int>(sizeof(PrefillShared<kDim>)), stream);
   if (status != KernelStatus::kOk) return status;
   return Launch(AttentionPrefillKernel<kDim, format, format>,
                 {dim3(static_cast<unsigned>(grid_x), static_cast<unsigned>(args.n_heads)),
@@ -22,7 +23,7 @@ KernelStatus LaunchPrefill(const AttentionArgs& args, cudaStream_t stream) {
 }
 
 template <KvFormat format>
-KernelStatus LaunchDim(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus LaunchDim(const AttentionArgs& args, KernelStream stream) {
   switch (args.k.dim) {
     case 64:
       return LaunchPrefill<64, format>(args, stream);
@@ -47,7 +48,7 @@ bool HasAttentionPrefill(KvFormat k_format, KvFormat v_format, int32_t head_dim_
          (head_dim_k == 64 || (head_dim_k >= 80 && head_dim_k <= 128 && head_dim_k % 16 == 0));
 }
 
-KernelStatus AttentionPrefill(const AttentionArgs& args, cudaStream_t stream) {
+KernelStatus AttentionPrefill(const AttentionArgs& args, KernelStream stream) {
   if (args.rows < 0 || args.n_kv_heads <= 0 || args.n_heads <= 0 ||
       args.n_heads % args.n_kv_heads != 0 ||
       !HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim)) {

@@ -14,6 +14,6 @@ bool HasAttentionPrefill(KvFormat k_format, KvFormat v_format, int32_t head_dim_
                          int32_t head_dim_v);
 
 // args.partials is not used.
-KernelStatus AttentionPrefill(const AttentionArgs& args, cudaStream_t stream);
+KernelStatus AttentionPrefill(const AttentionArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

@@ -11,6 +11,7 @@
 
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kernel_stream.h"
+#include "kernels/cuda/common/shared_opt_ins.h"
 
 namespace minfer::kernels::cuda {
 
@@ -29,11 +30,10 @@ struct LaunchShape {
 
 // Lets a kernel's blocks ask for more than the 48 KB of shared memory that every block may have.
 template <typename Kernel>
-KernelStatus AllowSharedBytes(Kernel* kernel, int bytes) {
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ==
-                 cudaSuccess
-             ? KernelStatus::kOk
-             : KernelStatus::kDeviceError;
+KernelStatus AllowSharedBytes(Kernel* kernel, int bytes, KernelStream stream) {
+  const void* which = reinterpret_cast<const void*>(kernel);
+  return stream.opt_ins != nullptr ? stream.opt_ins->Allow(which, bytes, stream.recorded)
+                                   : AskForSharedBytes(which, bytes);
 }
 
 // Enqueues the kernel; kDeviceError when the launch was refused, with the reason in

@@ -155,7 +155,7 @@ KernelStatus LaunchExpertMmq(const ExpertMmqKernelArgs& args, KernelStream strea
   const int64_t grid_x = CeilDiv(args.n, args.gate != MmvqGate::kNone ? kMmqHalf : kMmqRows);
   const int64_t grid_y = MostExpertParts(args.lists.n_slots, args.lists.n_experts, kTiles);
   if (grid_x > kMaxGridX || grid_y > kMaxGridYz) return KernelStatus::kBadShape;
-  const KernelStatus status = AllowSharedBytes(ExpertMmqKernel<type, kTiles>, shared);
+  const KernelStatus status = AllowSharedBytes(ExpertMmqKernel<type, kTiles>, shared, stream);
   if (status != KernelStatus::kOk) return status;
   return Launch(ExpertMmqKernel<type, kTiles>,
                 {dim3(static_cast<unsigned>(grid_x), static_cast<unsigned>(grid_y)),

@@ -44,13 +44,13 @@ __global__ void __launch_bounds__(kReduceThreads)
 }
 
 template <typename Tile>
-KernelStatus LaunchTile(const HalfGemmArgs& args, int splits, cudaStream_t stream) {
+KernelStatus LaunchTile(const HalfGemmArgs& args, int splits, KernelStream stream) {
   const int64_t grid_x = CeilDiv(args.m, Tile::kRows);
   const int64_t grid_y = CeilDiv(args.columns, Tile::kColumns);
   if (grid_x > kMaxGridX || grid_y > kMaxGridYz) return KernelStatus::kBadShape;
   const int64_t steps = CeilDiv(args.k, kHalfDepth);
   const int64_t k_each = CeilDiv(steps, splits) * kHalfDepth;
-  const KernelStatus opted = AllowSharedBytes(HalfGemmKernel<Tile>, Tile::kSharedBytes);
+  const KernelStatus opted = AllowSharedBytes(HalfGemmKernel<Tile>, Tile::kSharedBytes, stream);
   if (opted != KernelStatus::kOk) return opted;
   const LaunchShape shape{dim3(static_cast<unsigned>(grid_x), static_cast<unsigned>(grid_y),
                                static_cast<unsigned>(CeilDiv(args.k, k_each))),
@@ -86,7 +86,7 @@ KernelStatus CheckHalfGemm(const HalfGemmArgs& args) {
   return KernelStatus::kOk;
 }
 
-KernelStatus ReduceHalfGemm(const HalfGemmArgs& args, int splits, cudaStream_t stream) {
+KernelStatus ReduceHalfGemm(const HalfGemmArgs& args, int splits, KernelStream stream) {
   const int width = args.gate == HalfGemmGate::kNone ? 8 : 16;
   const int64_t grid_x = CeilDiv(CeilDiv(PartialStride(args.columns), width) * 4, kReduceThreads);
   return Launch(
@@ -95,7 +95,7 @@ KernelStatus ReduceHalfGemm(const HalfGemmArgs& args, int splits, cudaStream_t s
       stream, args, splits);
 }
 
-KernelStatus HalfGemm(const HalfGemmArgs& args, cudaStream_t stream) {
+KernelStatus HalfGemm(const HalfGemmArgs& args, KernelStream stream) {
   const KernelStatus checked = CheckHalfGemm(args);
   if (checked != KernelStatus::kOk) return checked;
   if (args.m == 0 || args.columns == 0) return KernelStatus::kOk;

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/quant/element_type.h"
 
 namespace minfer::kernels::cuda {
@@ -71,7 +72,7 @@ struct HalfGemmArgs {
 // What a product of this shape can use at most; it grows with both.
 uint64_t HalfGemmPartialBytes(int64_t m, int64_t columns);
 
-KernelStatus HalfGemm(const HalfGemmArgs& args, cudaStream_t stream);
+KernelStatus HalfGemm(const HalfGemmArgs& args, KernelStream stream);
 
 // Where there is hopper_gemm: whether it is faster. It has larger tiles, and small matrices too few
 // of them.

@@ -244,6 +244,6 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
 // In half_gemm.cu, for every family that computes such products: whether the sizes are right, and
 // the sum of the parts of k.
 KernelStatus CheckHalfGemm(const HalfGemmArgs& args);
-KernelStatus ReduceHalfGemm(const HalfGemmArgs& args, int splits, cudaStream_t stream);
+KernelStatus ReduceHalfGemm(const HalfGemmArgs& args, int splits, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

@@ -27,7 +27,7 @@ bool DescribeRows(EncodeTiled encode, const void* rows, int64_t count, int64_t k
 
 bool HasHopperGemm() { return true; }
 
-KernelStatus HopperGemm(const HalfGemmArgs& args, cudaStream_t stream) {
+KernelStatus HopperGemm(const HalfGemmArgs& args, KernelStream stream) {
   const KernelStatus checked = CheckHalfGemm(args);
   if (checked != KernelStatus::kOk) return checked;
   if (args.m == 0 || args.columns == 0) return KernelStatus::kOk;
@@ -58,7 +58,7 @@ KernelStatus HopperGemm(const HalfGemmArgs& args, cudaStream_t stream) {
   grid.steps_each = static_cast<int>(CeilDiv(grid.steps, plan.splits));
   grid.splits = static_cast<int>(CeilDiv(grid.steps, grid.steps_each));
   const int pieces = grid.tiles_m * grid.tiles_n * grid.splits;
-  KernelStatus status = AllowSharedBytes(HopperGemmKernel, kHopperSharedBytes);
+  KernelStatus status = AllowSharedBytes(HopperGemmKernel, kHopperSharedBytes, stream);
   if (status != KernelStatus::kOk) return status;
   const LaunchShape shape{
       dim3(static_cast<unsigned>(std::min(pieces, std::max(1, args.multiprocessors)))),

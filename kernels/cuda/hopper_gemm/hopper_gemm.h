@@ -12,6 +12,6 @@ namespace minfer::kernels::cuda {
 bool HasHopperGemm();
 
 // As HalfGemm. One block a multiprocessor walks its share of the tiles.
-KernelStatus HopperGemm(const HalfGemmArgs& args, cudaStream_t stream);
+KernelStatus HopperGemm(const HalfGemmArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

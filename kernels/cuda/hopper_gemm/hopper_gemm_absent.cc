@@ -8,7 +8,7 @@ namespace minfer::kernels::cuda {
 
 bool HasHopperGemm() { return false; }
 
-KernelStatus HopperGemm(const HalfGemmArgs&, cudaStream_t) {
+KernelStatus HopperGemm(const HalfGemmArgs&, KernelStream) {
   return KernelStatus::kUnsupportedType;
 }
 

@@ -73,7 +73,7 @@ uint64_t MmqPartialBytes(int64_t m, int64_t n, int64_t k) {
   return splits == 1 ? 0 : static_cast<uint64_t>(splits * m * n) * sizeof(float);
 }
 
-KernelStatus ReduceMmq(const MmqKernelArgs& args, cudaStream_t stream) {
+KernelStatus ReduceMmq(const MmqKernelArgs& args, KernelStream stream) {
   int64_t widest = 0;
   for (int p = 0; p < args.n_parts; ++p) widest = std::max(widest, args.parts[p].n);
   const bool gated = args.gate != MmvqGate::kNone;
@@ -83,12 +83,12 @@ KernelStatus ReduceMmq(const MmqKernelArgs& args, cudaStream_t stream) {
   return Launch(ReduceMmqKernel, {grid, dim3(kReduceThreads)}, stream, args);
 }
 
-KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                   cudaStream_t stream);
-KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                    cudaStream_t stream);
+KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                   KernelStream stream);
+KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                    KernelStream stream);
 
-KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, cudaStream_t stream) {
+KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, KernelStream stream) {
   if (args.m < 0 || args.m > kMmqMaxRows || args.k <= 0 || args.n_parts < 0 ||
       args.n_parts > kMmvqMaxParts) {
     return KernelStatus::kBadShape;
@@ -123,8 +123,8 @@ KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, cudaStream_t s
   kernel.passes = args.residual ? 2 : 1;
   kernel.pass_bytes = MmqActivationBytes(args.m, args.k, false);
   return FindElementTraits(args.type)->block_elements == 256
-             ? Mmq256(args.type, kernel, scratch.shared_opt_in_bytes, stream)
-             : Mmq32(args.type, kernel, scratch.shared_opt_in_bytes, stream);
+             ? Mmq256(args.type, kernel, scratch, stream)
+             : Mmq32(args.type, kernel, scratch, stream);
 }
 
 }  // namespace minfer::kernels::cuda

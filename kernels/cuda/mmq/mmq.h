@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Products of 2 to 64 rows of activations, quantised to 8 bits, with a quantised matrix on the
-// integer tensor cores (MMQ), from compute capability 8.0 on. The weights are read once for all
+// integer tensor cores (MMQ), from compute capability 7.5 on. The weights are read once for all
 // rows. A row's result has the same bits whatever the number of rows beside it.
 //
 // Activations are quantised as for MMVQ (mmvq.h) but lie as the tensor cores take them: for each
@@ -43,10 +43,12 @@ struct MmqScratch {
   void* partials = nullptr;  // at least the sum of MmqPartialBytes over the parts
   uint64_t partial_bytes = 0;
   int32_t shared_opt_in_bytes = 0;  // shared memory that a block may ask for
+  // Bytes come to shared memory by cp.async (from 8.0 on), otherwise through registers.
+  bool raw = true;
 };
 
 // As Mmvq, with up to kMmqMaxRows rows, activations by QuantizeTiles. kUnsupportedType where a
 // block may not have the shared memory that it needs.
-KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, cudaStream_t stream);
+KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

@@ -6,18 +6,18 @@
 
 namespace minfer::kernels::cuda {
 
-KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                    cudaStream_t stream);
+KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                    KernelStream stream);
 
-KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                    cudaStream_t stream) {
+KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                    KernelStream stream) {
   switch (type) {
     case ElementType::kQ4_K:
-      return RunMmq<ElementType::kQ4_K>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ4_K>(args, scratch, stream);
     case ElementType::kQ5_K:
-      return RunMmq<ElementType::kQ5_K>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ5_K>(args, scratch, stream);
     case ElementType::kQ6_K:
-      return RunMmq<ElementType::kQ6_K>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ6_K>(args, scratch, stream);
     default:
       return KernelStatus::kUnsupportedType;
   }

@@ -6,22 +6,22 @@
 
 namespace minfer::kernels::cuda {
 
-KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                   cudaStream_t stream);
+KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                   KernelStream stream);
 
-KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, int32_t shared_limit,
-                   cudaStream_t stream) {
+KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                   KernelStream stream) {
   switch (type) {
     case ElementType::kQ4_0:
-      return RunMmq<ElementType::kQ4_0>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ4_0>(args, scratch, stream);
     case ElementType::kQ4_1:
-      return RunMmq<ElementType::kQ4_1>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ4_1>(args, scratch, stream);
     case ElementType::kQ5_0:
-      return RunMmq<ElementType::kQ5_0>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ5_0>(args, scratch, stream);
     case ElementType::kQ5_1:
-      return RunMmq<ElementType::kQ5_1>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ5_1>(args, scratch, stream);
     case ElementType::kQ8_0:
-      return RunMmq<ElementType::kQ8_0>(args, shared_limit, stream);
+      return RunMmq<ElementType::kQ8_0>(args, scratch, stream);
     default:
       return KernelStatus::kUnsupportedType;
   }

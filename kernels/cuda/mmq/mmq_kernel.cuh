@@ -5,8 +5,9 @@
 // of activations, kTiles of eight; it walks its part of k in units of 256. Twelve warps: six times
 // sixteen rows, and for each the two halves of a unit.
 //
-//   ring      stages of a unit in shared memory: weights raw, then activations, copied by cp.async;
-//             rows of weights an odd multiple of 16 bytes apart, so that eight meet all banks
+//   ring      stages of a unit in shared memory: weights raw, then activations, copied by cp.async
+//             or, before 8.0, through registers (two stages then); rows of weights an odd multiple
+//             of 16 bytes apart, so that eight meet all banks
 //   weights   unpacked from there into the fragments of mma, once for all rows of activations
 //   sums      int32 of a block of 32, started at the integer whose bits are 1.5 * 2^23, so that
 //   they
@@ -80,6 +81,18 @@ struct MmqRowsOf {
   int last[2];
 };
 
+// 16 bytes, or zeros, to shared memory: kRaw by cp.async, which passes no register.
+template <bool kRaw>
+__device__ __forceinline__ void Stage16(void* shared, const void* global, bool inside) {
+  if constexpr (kRaw) {
+    CpAsync16(shared, global, inside);
+  } else {
+    uint4 bytes = make_uint4(0, 0, 0, 0);
+    if (inside) bytes = *static_cast<const uint4*>(global);
+    *static_cast<uint4*>(shared) = bytes;
+  }
+}
+
 // Copies a plane of kBytes of a unit, kBytes a multiple of 16, unit after unit; the pieces of a
 // thread are the same in each. kTail: what is past the end of the plane becomes zero.
 template <int kBytes, int kPitch, bool kTail>
@@ -111,6 +124,7 @@ struct MmqPlane {
   }
 
   // The next unit.
+  template <bool kRaw = true>
   __device__ __forceinline__ void Copy(uint8_t* stage) {
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
@@ -118,7 +132,7 @@ struct MmqPlane {
       if (i * kMmqThreads + kMmqThreads <= kAll || index < kAll) {
         const bool inside = !kTail || index % kPieces * 16 < left;
         // Outside, where the unit begins, which is valid; it is not read.
-        CpAsync16(stage + to[i], inside ? from[i] : from[i] - index % kPieces * 16, inside);
+        Stage16<kRaw>(stage + to[i], inside ? from[i] : from[i] - index % kPieces * 16, inside);
       }
       from[i] += kBytes;
     }
@@ -227,15 +241,16 @@ struct MmqActivations {
 
   // The next unit. The steps are unrolled: ptxas 13.0 gave a loop to a run-time bound a wrong
   // address in its second step.
+  template <bool kRaw = true>
   __device__ __forceinline__ void Copy(const MmqKernelArgs& args, uint8_t* stage) {
     uint8_t* to = stage + threadIdx.x * 16;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int index = i * kMmqThreads + static_cast<int>(threadIdx.x);
       if (i * kMmqThreads + kMmqThreads <= kAll || index < kAll) {
-        CpAsync16(to + i * kMmqThreads * 16, from[i], true);
+        Stage16<kRaw>(to + i * kMmqThreads * 16, from[i], true);
         if (args.passes == 2) {
-          CpAsync16(to + (kAll + i * kMmqThreads) * 16, from[i] + args.pass_bytes, true);
+          Stage16<kRaw>(to + (kAll + i * kMmqThreads) * 16, from[i] + args.pass_bytes, true);
         }
       }
       from[i] += kMmqUnitBytes;
@@ -270,9 +285,9 @@ __device__ __forceinline__ float MmqGated(MmvqGate gate, float g, float up) {
   return (gate == MmvqGate::kSilu ? Silu(g) : GeluTanh(g)) * up;
 }
 
-template <ElementType type>
+template <ElementType type, bool kRaw = true>
 __host__ __device__ constexpr int MmqStages() {
-  return MmqType<type>::kPitch > 208 ? 2 : 3;
+  return !kRaw || MmqType<type>::kPitch > 208 ? 2 : 3;
 }
 
 template <ElementType type, int kTiles>
@@ -316,12 +331,12 @@ __device__ __forceinline__ bool JoinSums(MmvqGate act, bool gates, float* shared
   return true;
 }
 
-template <ElementType type, int kTiles>
+template <ElementType type, int kTiles, bool kRaw>
 __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     MmqKernel(const __grid_constant__ MmqKernelArgs args) {
   extern __shared__ __align__(128) uint8_t shared[];
   using Type = MmqType<type>;
-  constexpr int kStages = MmqStages<type>();
+  constexpr int kStages = MmqStages<type, kRaw>();
   const int warp = threadIdx.x / kWarp;
   const int group = warp % kMmqGroups;
   const bool gated = args.gate != MmvqGate::kNone;
@@ -350,10 +365,10 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
   const auto stage = [&](int u, int slot) {
     if (u < end) {
       uint8_t* to = shared + slot * stage_bytes;
-      stager.Copy(to);
-      activations.Copy(args, to + kMmqRows * Type::kPitch);
+      stager.template Copy<kRaw>(to);
+      activations.template Copy<kRaw>(args, to + kMmqRows * Type::kPitch);
     }
-    CpAsyncCommit();
+    if constexpr (kRaw) CpAsyncCommit();
   };
   float sums[kTiles][4] = {};
 #pragma unroll
@@ -361,7 +376,7 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
   int slot = 0;
   int filling = kStages - 1;
   for (int u = begin; u < end; ++u) {
-    CpAsyncWait<kStages - 2>();
+    if constexpr (kRaw) CpAsyncWait<kStages - 2>();
     __syncthreads();
     stage(u + kStages - 1, filling);
     const uint8_t* staged = shared + slot * stage_bytes;
@@ -379,11 +394,11 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
 }
 
 // In mmq.cu: adds the parts of k of the matrices that were split.
-KernelStatus ReduceMmq(const MmqKernelArgs& args, cudaStream_t stream);
+KernelStatus ReduceMmq(const MmqKernelArgs& args, KernelStream stream);
 
-template <ElementType type, int kTiles>
-KernelStatus LaunchMmq(MmqKernelArgs* args, int32_t shared_limit, cudaStream_t stream) {
-  const int shared = MmqStages<type>() * MmqStageBytes<type, kTiles>(args->passes);
+template <ElementType type, int kTiles, bool kRaw>
+KernelStatus LaunchMmq(MmqKernelArgs* args, int32_t shared_limit, KernelStream stream) {
+  const int shared = MmqStages<type, kRaw>() * MmqStageBytes<type, kTiles>(args->passes);
   if (shared > shared_limit) return KernelStatus::kUnsupportedType;
   const bool gated = args->gate != MmvqGate::kNone;
   int64_t grid = 0;
@@ -395,23 +410,25 @@ KernelStatus LaunchMmq(MmqKernelArgs* args, int32_t shared_limit, cudaStream_t s
   }
   if (grid > kMaxGridX) return KernelStatus::kBadShape;
   if (grid == 0) return KernelStatus::kOk;
-  KernelStatus status = AllowSharedBytes(MmqKernel<type, kTiles>, shared);
+  KernelStatus status = AllowSharedBytes(MmqKernel<type, kTiles, kRaw>, shared, stream);
   if (status != KernelStatus::kOk) return status;
   status =
-      Launch(MmqKernel<type, kTiles>,
+      Launch(MmqKernel<type, kTiles, kRaw>,
              {dim3(static_cast<unsigned>(grid)), dim3(kMmqThreads), static_cast<size_t>(shared)},
              stream, *args);
   return status != KernelStatus::kOk || !split ? status : ReduceMmq(*args, stream);
 }
 
 // The rows in `args`, as many at once as the shared memory of the device allows.
-template <ElementType type>
-KernelStatus RunMmq(const MmqKernelArgs& args, int32_t shared_limit, cudaStream_t stream) {
-  constexpr int kTiles[] = {8, 4, 2};
+template <ElementType type, bool kRaw>
+KernelStatus RunStaged(const MmqKernelArgs& args, int32_t shared_limit, KernelStream stream) {
+  // Older devices have no room for eight, and for two of some types neither.
+  constexpr int kMost = kRaw ? 8 : 4;
+  constexpr int kLeast = kRaw ? 2 : 1;
   int tiles = 0;
-  for (const int t : kTiles) {
+  for (const int t : {kMost, 4, kLeast}) {
     const int bytes = kMmqRows * MmqType<type>::kPitch + args.passes * t * kMmqUnitBytes;
-    if (MmqStages<type>() * bytes > shared_limit) continue;
+    if (MmqStages<type, kRaw>() * bytes > shared_limit) continue;
     if (tiles == 0 || args.rows <= 8 * t) tiles = t;
   }
   if (tiles == 0) return KernelStatus::kUnsupportedType;
@@ -423,12 +440,19 @@ KernelStatus RunMmq(const MmqKernelArgs& args, int32_t shared_limit, cudaStream_
     for (int p = 0; p < args.n_parts; ++p) {
       if (now.parts[p].out != nullptr) now.parts[p].out += first * now.parts[p].out_stride;
     }
-    const KernelStatus status = tiles == 8   ? LaunchMmq<type, 8>(&now, shared_limit, stream)
-                                : tiles == 4 ? LaunchMmq<type, 4>(&now, shared_limit, stream)
-                                             : LaunchMmq<type, 2>(&now, shared_limit, stream);
+    const KernelStatus status =
+        tiles == kLeast ? LaunchMmq<type, kLeast, kRaw>(&now, shared_limit, stream)
+        : tiles == 4    ? LaunchMmq<type, 4, kRaw>(&now, shared_limit, stream)
+                        : LaunchMmq<type, kMost, kRaw>(&now, shared_limit, stream);
     if (status != KernelStatus::kOk) return status;
   }
   return KernelStatus::kOk;
+}
+
+template <ElementType type>
+KernelStatus RunMmq(const MmqKernelArgs& args, const MmqScratch& scratch, KernelStream stream) {
+  return scratch.raw ? RunStaged<type, true>(args, scratch.shared_opt_in_bytes, stream)
+                     : RunStaged<type, false>(args, scratch.shared_opt_in_bytes, stream);
 }
 
 }  // namespace minfer::kernels::cuda

@@ -26,7 +26,10 @@ struct MmqScaledType {
     __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
       blocks.Start(rows, row_bytes, 0, row_bytes, u);
     }
-    __device__ __forceinline__ void Copy(uint8_t* to) { blocks.Copy(to); }
+    template <bool kRaw = true>
+    __device__ __forceinline__ void Copy(uint8_t* to) {
+      blocks.template Copy<kRaw>(to);
+    }
   };
 
   struct Unit {
@@ -104,7 +107,10 @@ struct MmqType<ElementType::kQ6_K> {
     __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
       blocks.Start(rows, row_bytes, 0, row_bytes, u);
     }
-    __device__ __forceinline__ void Copy(uint8_t* to) { blocks.Copy(to); }
+    template <bool kRaw = true>
+    __device__ __forceinline__ void Copy(uint8_t* to) {
+      blocks.template Copy<kRaw>(to);
+    }
   };
 
   struct Unit {

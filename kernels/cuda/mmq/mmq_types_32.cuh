@@ -57,10 +57,11 @@ struct MmqNibbleType {
       if constexpr (kHigh != 0) high.Start(rows, row_bytes, k / 2, k / 8, u);
       scales.Start(rows, row_bytes, scales_at, row_bytes - scales_at, u);
     }
+    template <bool kRaw = true>
     __device__ __forceinline__ void Copy(uint8_t* to) {
-      quants.Copy(to);
-      if constexpr (kHigh != 0) high.Copy(to + 128);
-      scales.Copy(to + kScalesAt);
+      quants.template Copy<kRaw>(to);
+      if constexpr (kHigh != 0) high.template Copy<kRaw>(to + 128);
+      scales.template Copy<kRaw>(to + kScalesAt);
     }
   };
 
@@ -128,9 +129,10 @@ struct MmqType<ElementType::kQ8_0> {
       quants.Start(rows, row_bytes, 0, k, u);
       scales.Start(rows, row_bytes, k, row_bytes - k, u);
     }
+    template <bool kRaw = true>
     __device__ __forceinline__ void Copy(uint8_t* to) {
-      quants.Copy(to);
-      scales.Copy(to + 256);
+      quants.template Copy<kRaw>(to);
+      scales.template Copy<kRaw>(to + 256);
     }
   };
 

@@ -57,10 +57,8 @@ KernelStatus LaunchStream(const StreamArgs& args, KernelStream stream) {
   const int blocks = std::clamp(limits.shared_per_processor / (shared + 1024), 1, wanted);
   const auto kernel = many ? StreamKernel<type, Sums, kGated, kStreamSlots>
                            : StreamKernel<type, Sums, kGated, kStreamFewSlots>;
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared) !=
-      cudaSuccess) {
-    return KernelStatus::kDeviceError;
-  }
+  const KernelStatus allowed = AllowSharedBytes(kernel, shared, stream);
+  if (allowed != KernelStatus::kOk) return allowed;
   const LaunchShape shape{
       dim3(static_cast<unsigned>(std::min(args.items, limits.processors * blocks))),
       dim3(static_cast<unsigned>(warps * kWarp)), static_cast<size_t>(shared)};

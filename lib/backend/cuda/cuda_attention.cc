@@ -132,7 +132,7 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
       kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim);
   if (tiles) {
     report(2, "f16 tensor cores, tiles of 64 rows", "prefill rows");
-    return FromKernel(call, kernels::cuda::AttentionPrefill(args, stream_->get()));
+    return FromKernel(call, kernels::cuda::AttentionPrefill(args, in_turn()));
   }
   report(1, "rows one by one",
          args.rows < kTiledRows ? "few prefill rows"

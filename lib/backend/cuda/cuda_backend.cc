@@ -77,7 +77,8 @@ StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(
   MF_ASSIGN_OR_RETURN(backend->stream_, CudaStream::Create(runtime));
   backend->pool_ = std::make_unique<CudaPool>(runtime, options.memory);
   backend->upload_ = CudaUploadRing::Create(runtime, options.memory);
-  backend->readback_ = std::make_unique<CudaReadback>(runtime, options.memory);
+  backend->readback_ =
+      std::make_unique<CudaReadback>(runtime, options.memory, options.pinned_readback);
   if (options.logger != nullptr) {
     options.logger->Info("CUDA: ", runtime->name(), ", compute capability ",
                          runtime->capability() / 10, ".", runtime->capability() % 10, " (",
@@ -109,7 +110,11 @@ Status CudaBackend::NodeError(const NodeCall& call, const std::string& message) 
 Status CudaBackend::FromKernel(const NodeCall& call, kernels::KernelStatus status) const {
   if (status == kernels::KernelStatus::kOk) return OkStatus();
   if (status == kernels::KernelStatus::kDeviceError) {
-    return runtime_->Error(cudaPeekAtLastError(), StrCat("launching ", OpName(call.node->op)))
+    const cudaError_t error = cudaPeekAtLastError();
+    if (error == cudaSuccess && window_open_) {
+      return NodeError(call, "a kernel's first launch, with much shared memory, in a recording");
+    }
+    return runtime_->Error(error, StrCat("launching ", OpName(call.node->op)))
         .WithName(call.node->name);
   }
   return NodeError(call, StrCat(OpName(call.node->op), ": ", kernels::KernelStatusName(status)));
@@ -350,38 +355,62 @@ void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t varia
   report_keys_.push_back(key);
 }
 
-// Two rows more: how splits are launched, and what picks tokens.
-std::vector<KernelReport> CudaBackend::kernel_report() const {
-  std::vector<KernelReport> rows = report_;
+// How splits are launched, what picks tokens, and how results come back.
+std::vector<KernelReport> CudaBackend::ReportTail() const {
+  constexpr const char* kReplayed = "graphs, replayed from the fourth run on";
+  constexpr const char* kOneByOne = "kernels launched one by one";
   const bool graphs = options_.cuda_graph && graphs_enabled_;
-  KernelReport row;
-  row.op = "split";
-  row.kernel = graphs ? "graphs, replayed from the fourth run on" : "kernels launched one by one";
-  row.reason = graphs                ? "runs repeat"
-               : options_.cuda_graph ? "recording was refused"
-                                     : "tuning cuda_graph=0";
-  row.detail = starts_early() ? "kernels start early" : "kernels in turn";
-  row.calls = statistics_.steps_replayed;
-  rows.push_back(std::move(row));
-  row = KernelReport();
-  row.op = "sampling";
-  row.kernel = options_.device_sampling ? "best entries found on the device" : "logits read back";
-  row.reason = options_.device_sampling ? "greedy, or top-k below 64 and no penalties"
-                                        : "tuning device_sampling=0";
-  row.calls = top_calls_;
-  rows.push_back(std::move(row));
+  std::vector<KernelReport> rows(4);
+  KernelReport& split = rows[0];
+  split.op = "split";
+  split.kernel = graphs ? kReplayed : kOneByOne;
+  split.reason = graphs                ? "runs repeat"
+                 : options_.cuda_graph ? "recording was refused"
+                                       : "tuning cuda_graph=0";
+  split.detail = starts_early() ? "kernels start early" : "kernels in turn";
+  split.calls = statistics_.steps_replayed - prompts_replayed_;
+  KernelReport& prompt = rows[1];
+  prompt = split;
+  prompt.op = "split with prompts";
+  if (graphs && !options_.prefill_capture) {
+    prompt.kernel = kOneByOne;
+    prompt.reason = "tuning prefill_capture=0";
+  }
+  prompt.calls = prompts_replayed_;
+  KernelReport& sampling = rows[2];
+  sampling.op = "sampling";
+  sampling.kernel =
+      options_.device_sampling ? "best entries found on the device" : "logits read back";
+  sampling.reason = options_.device_sampling ? "greedy, or top-k below 64 and no penalties"
+                                             : "tuning device_sampling=0";
+  sampling.calls = top_calls_;
+  KernelReport& read = rows[3];
+  const bool pinned = readback_ != nullptr && readback_->pinned();
+  read.op = "read";
+  read.kernel = pinned && options_.pinned_readback ? "through pinned memory" : "pageable memory";
+  read.reason = !options_.pinned_readback ? "tuning pinned_readback=0"
+                : pinned                  ? "up to 4 MiB at once"
+                                          : "pinned memory was refused";
+  read.calls = readback_ == nullptr ? 0 : readback_->reads();
   return rows;
 }
 
-// Rows are only added; the two behind them change with what happens.
+std::vector<KernelReport> CudaBackend::kernel_report() const {
+  std::vector<KernelReport> rows = report_;
+  for (KernelReport& row : ReportTail()) rows.push_back(std::move(row));
+  return rows;
+}
+
+// Rows are only added; of those behind them, only the counts change while graphs are not refused.
 void CudaBackend::UpdateReport(std::vector<KernelReport>* report) const {
-  if (report->size() != report_.size() + 2 || !graphs_enabled_) {
+  const uint64_t tail[] = {statistics_.steps_replayed - prompts_replayed_, prompts_replayed_,
+                           top_calls_, readback_->reads()};
+  if (report->size() != report_.size() + std::size(tail) || !graphs_enabled_) {
     *report = kernel_report();
     return;
   }
   for (size_t i = 0; i < report_.size(); ++i) (*report)[i].calls = report_[i].calls;
-  (*report)[report_.size()].calls = statistics_.steps_replayed;
-  (*report)[report_.size() + 1].calls = top_calls_;
+  for (size_t i = 0; i < std::size(tail); ++i) (*report)[report_.size() + i].calls = tail[i];
 }
 
 Status CudaBackend::Synchronize() {

@@ -23,6 +23,7 @@
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/transfer/scatter.h"
 #include "kernels/cuda/vector/vector.h"
 
@@ -57,7 +58,8 @@ class CudaBackend final : public Backend {
   uint64_t ScratchBytes(const Graph& graph) const override;
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
   uint64_t StagingBytes() const override {
-    return CudaUploadRing::kSlots * CudaUploadRing::kSlotBytes + CudaReadback::kBytes;
+    return CudaUploadRing::kSlots * CudaUploadRing::kSlotBytes +
+           CudaReadback::PinnedBytes(options_.pinned_readback);
   }
   Status ReserveScratch(uint64_t bytes) override;
 
@@ -87,6 +89,7 @@ class CudaBackend final : public Backend {
     SplitKey key;
     uint64_t generation = 0;
     cudaGraphExec_t graph = nullptr;
+    bool prompt = false;  // it has rows of one
     BackendStatistics counted;
     std::vector<BufferId> written;
   };
@@ -117,10 +120,10 @@ class CudaBackend final : public Backend {
             m,         product.bias,    product.out, info.ne1};
   }
   // The kernels for more rows than MMVQ takes.
-  enum class ManyRows { kInteger, kHalves, kDecoding, kFloat };
-  // The most rows of halves that go to kFloat, of those that go to kInteger, and of those that go
-  // to kDecoding where there is kHalves.
-  static constexpr int64_t kFloatRows = 31;
+  enum class ManyRows { kInteger, kHalves, kDecoding, kFloat, kSmall };
+  // The most rows of halves that go to kSmall or kFloat, of those that go to kInteger, and of those
+  // that go to kDecoding where there is kHalves.
+  static constexpr int64_t kFloatRows = kernels::cuda::kSmallGemmMaxRows - 1;
   static constexpr int64_t kIntegerRows = kernels::cuda::kMmqMaxRows;
   static constexpr int64_t kDecodingRows = 255;
   // How a node reads its input where rows are few.
@@ -160,7 +163,13 @@ class CudaBackend final : public Backend {
 
   bool starts_early() const { return options_.early_launch && tier().capability >= 90; }
   // The stream for kernels that wait for those before them.
-  kernels::cuda::KernelStream queue() const { return {stream_->get(), starts_early()}; }
+  kernels::cuda::KernelStream queue() const {
+    return {stream_->get(), starts_early(), runtime_->opt_ins(), window_open_};
+  }
+  // And for those that do not, so that none starts early.
+  kernels::cuda::KernelStream in_turn() const {
+    return {stream_->get(), false, runtime_->opt_ins(), window_open_};
+  }
 
   // cuda_backend.cc
   Status Internal(const std::string& message) const;
@@ -177,11 +186,13 @@ class CudaBackend final : public Backend {
                              kernels::cuda::ScatterArgs* args) const;
   // What kernels may use: the device's row of the tier table, or the forced one.
   CudaTier tier() const;
+  std::vector<KernelReport> ReportTail() const;
   void CountReport(const NodeCall& call, int64_t shape, int32_t variant, KernelReport row);
 
   // cuda_split.cc
   Status OutsideWindow(const char* what);
   void AbortWindow();
+  bool Records(const Graph& graph) const;
   bool WantsWindow(const SplitKey& key);
   void OpenWindow();
   Status CloseWindow();
@@ -207,16 +218,22 @@ class CudaBackend final : public Backend {
   Status RunProducts(const NodeCall& call, absl::Span<const Product> products,
                      kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
+  bool UsesSmall(const WeightInfo& info, int64_t m) const;
+  Status RunSmall(const NodeCall& call, const Product& product, const void* halves, int64_t m);
+  StatusOr<const void*> FewHalves(const NodeCall& call, const float* x);
   bool UsesMmvq(ElementType type) const;
   bool TakesFewRows(int64_t m) const;
   bool FusesGate(absl::Span<const Product> products, int64_t m) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
   static uint64_t ActivationBytes(int64_t m, int64_t k, bool residual);
   uint64_t ProductScratch(const Graph& graph, const Node& node) const;
+  uint64_t FewHalvesAt(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
-  void ReportMatMul(const NodeCall& call, const WeightInfo& info, const ActivationForm& form);
+  void ReportMatMul(const NodeCall& call, const WeightInfo& info, const ActivationForm& form,
+                    int64_t m);
 
   // cuda_many_rows.cc
+  bool StagesRaw() const;
   bool UsesWgmma() const;
   ManyRows ManyRowsKernel(const WeightInfo& info, int64_t m) const;
   uint64_t ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const;
@@ -281,6 +298,7 @@ class CudaBackend final : public Backend {
   absl::Span<const std::atomic<bool>* const> cancel_flags_;
 
   uint64_t top_calls_ = 0;
+  uint64_t prompts_replayed_ = 0;
   uint64_t enqueued_work_ = 0;  // numbers of work; all up to finished_work_ has been waited for
   uint64_t finished_work_ = 0;
 

@@ -53,7 +53,7 @@ Status CudaBackend::ExecuteGroupExperts(const NodeCall& call) {
 }
 
 bool CudaBackend::UsesExpertMmq(const WeightInfo& info, int64_t n_slots) const {
-  return options_.expert_mmq && !options_.reference && tier().integer_matrix &&
+  return options_.expert_mmq && !options_.reference && tier().integer_matrix && tier().async_copy &&
          n_slots <= kernels::cuda::kMaxExpertSlots && kernels::cuda::HasMmq(info.type, info.ne0);
 }
 
@@ -172,7 +172,7 @@ Status CudaBackend::ExecuteExpertMatMul(const NodeCall& call) {
   row.reason = integer                ? "counts are on the device"
                : options_.reference   ? "tuning reference=1"
                : !options_.expert_mmq ? "tuning expert_mmq=0"
-               : !tier().integer_matrix
+               : !tier().async_copy
                    ? StrCat("tier ", tier().name)
                    : StrCat("no integer tensor product for ", FindElementTraits(info.type)->name);
   const int32_t variant = static_cast<int32_t>(info.type) * 2 + (integer ? 1 : 0);

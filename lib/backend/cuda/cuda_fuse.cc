@@ -35,7 +35,7 @@ CudaBackend::ActivationForm CudaBackend::FormOf(const Graph& graph, const Node& 
   const ValueShape& x = graph.value(node.inputs[0]).shape;
   if (products == 0 || !TakesFewRows(x.rows) || x.cols % 32 != 0) return form;
   form.all_quantized = true;
-  form.streamed = options_.mmvq_mma && tier().integer_matrix;
+  form.streamed = options_.mmvq_mma && tier().integer_matrix && tier().async_copy;
   for (size_t i = 0; i < products; ++i) {
     const WeightInfo& info = graph.weight(node.weights[i]);
     const bool quantized = UsesMmvq(info.type);

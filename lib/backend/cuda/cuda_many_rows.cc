@@ -3,8 +3,9 @@
 
 // Matrix products of more rows than MMVQ takes. The ladder: up to 64 rows and a type that has it to
 // the integer tensor cores (MMQ); from 256 rows on, the matrix is decoded to halves in scratch and
-// multiplied from there (F16 lies ready, and goes that way earlier); between, quantised types are
-// decoded on the way; what is left goes to tiles in f32.
+// multiplied from there (F16 lies ready, and goes that way from 32 rows on); between, quantised
+// types are decoded on the way; fewer rows of halves go to tensor cores as they do with MMVQ's;
+// what is left goes to tiles in f32.
 #include <algorithm>
 
 #include "backend/cuda/cuda_backend.h"
@@ -64,12 +65,16 @@ CudaBackend::ManyRows CudaBackend::ManyRowsKernel(const WeightInfo& info, int64_
     return ManyRows::kInteger;
   }
   if (!options_.prefill_gemm || !tier().async_copy) return ManyRows::kFloat;
+  if (UsesSmall(info, m)) return ManyRows::kSmall;
   if (options_.decode_gemm && !any_rows && m > (IsHalf(info.type) ? kFloatRows : kDecodingRows) &&
       info.ne0 % 8 == 0 && kernels::cuda::HasHalfDecoder(info.type)) {
     return ManyRows::kHalves;
   }
   return kernels::cuda::HasTensorGemm(info.type) ? ManyRows::kDecoding : ManyRows::kFloat;
 }
+
+// How MMQ's bytes come to shared memory.
+bool CudaBackend::StagesRaw() const { return options_.mmq_raw && tier().async_copy; }
 
 bool CudaBackend::UsesWgmma() const {
   return options_.wgmma && tier().hopper && kernels::cuda::HasHopperGemm();
@@ -100,7 +105,7 @@ void CudaBackend::ReportManyRows(const NodeCall& call, const WeightInfo& info, i
                                  ManyRows kernel, bool residual) {
   constexpr const char* kNames[] = {"mmq int8 mma", "halves in scratch, mma",
                                     "f16 tensor cores, decoded on the way",
-                                    "f32 tiles, decoded on the way"};
+                                    "f32 tiles, decoded on the way", "f16 tensor cores, few rows"};
   const char* type = FindElementTraits(info.type)->name;
   const bool few = m <= kIntegerRows;
   KernelReport row;
@@ -112,21 +117,27 @@ void CudaBackend::ReportManyRows(const NodeCall& call, const WeightInfo& info, i
       kernel == ManyRows::kHalves && UsesWgmma()
           ? "halves in scratch, wgmma where faster"
           : StrCat(kNames[static_cast<size_t>(kernel)],
-                   kernel == ManyRows::kInteger && residual ? ", residual activations" : "");
+                   kernel == ManyRows::kInteger && residual ? ", residual activations" : "",
+                   kernel == ManyRows::kInteger && !StagesRaw() ? ", staged by registers" : "");
   row.reason = options_.reference              ? "tuning reference=1"
                : options_.deterministic        ? "deterministic"
-               : kernel == ManyRows::kInteger  ? "rows that fit a tile"
+               : kernel == ManyRows::kInteger  ? !options_.mmq_raw ? "tuning mmq_raw=0"
+                                                 : !StagesRaw()    ? StrCat("tier ", tier().name)
+                                                                   : "rows that fit a tile"
                : !tier().async_copy            ? StrCat("tier ", tier().name)
                : !options_.prefill_gemm        ? "tuning prefill_gemm=0"
                : few && !options_.mmq          ? "tuning mmq=0"
                : few && !tier().integer_matrix ? StrCat("tier ", tier().name)
-               : kernel == ManyRows::kFloat    ? StrCat("no tensor product for ", type)
-               : few                           ? StrCat("no integer tensor product for ", type)
-               : kernel == ManyRows::kHalves   ? "many rows"
-               : m > kDecodingRows             ? "tuning decode_gemm=0"
-                                               : "too few rows to decode first";
+               : kernel == ManyRows::kSmall    ? "few rows of halves"
+               : IsHalf(info.type) && m <= kFloatRows && !options_.small_m_gemm
+                   ? "tuning small_m_gemm=0"
+               : kernel == ManyRows::kFloat  ? StrCat("no tensor product for ", type)
+               : few                         ? StrCat("no integer tensor product for ", type)
+               : kernel == ManyRows::kHalves ? "many rows"
+               : m > kDecodingRows           ? "tuning decode_gemm=0"
+                                             : "too few rows to decode first";
   const int32_t range = few ? 1 : m <= kDecodingRows ? 2 : 3;
-  const int32_t variant = static_cast<int32_t>(info.type) * 32 + range * 8 +
+  const int32_t variant = static_cast<int32_t>(info.type) * 64 + range * 16 +
                           static_cast<int32_t>(kernel) * 2 + (residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
@@ -173,10 +184,11 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
     }
     partials.partials = scratch + tiles;
     partials.shared_opt_in_bytes = tier().shared_opt_in_bytes;
+    partials.raw = StagesRaw();
     MF_RETURN_IF_ERROR(FromKernel(
         call,
         kernels::cuda::QuantizeTiles(x + first * k, rows, k, residual, scratch, stream_->get())));
-    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmq(args, partials, stream_->get())));
+    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmq(args, partials, in_turn())));
   }
   return OkStatus();
 }
@@ -249,7 +261,7 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
     const auto product = UsesWgmma() && kernels::cuda::PrefersHopperGemm(args)
                              ? kernels::cuda::HopperGemm
                              : kernels::cuda::HalfGemm;
-    MF_RETURN_IF_ERROR(FromKernel(call, product(args, stream_->get())));
+    MF_RETURN_IF_ERROR(FromKernel(call, product(args, in_turn())));
   }
   return OkStatus();
 }
@@ -290,8 +302,9 @@ Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> 
           FromKernel(call, kernels::cuda::RowsToHalf(x, m, shape.cols, scratch, stream_->get())));
       halves = true;
     }
-    Status status = kernel == ManyRows::kHalves ? RunHalves(call, group, gate, scratch, m)
-                                                : RunTensor(call, group[0], scratch, m);
+    Status status = kernel == ManyRows::kHalves  ? RunHalves(call, group, gate, scratch, m)
+                    : kernel == ManyRows::kSmall ? RunSmall(call, group[0], scratch, m)
+                                                 : RunTensor(call, group[0], scratch, m);
     MF_RETURN_IF_ERROR(status);
   }
   return OkStatus();

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Matrix products of few rows, and where they part from those of many (cuda_many_rows.cc). The
-// ladder: a type with an integer dot product goes to MMVQ, others to the float product. The choice
+// ladder: a type with an integer dot product goes to MMVQ, halves to their tensor cores where there
+// are two rows at least, others to the float product. The choice
 // depends on the node's shape and type alone, so fused and unfused graphs make the same one.
 #include <algorithm>
 
@@ -11,6 +12,7 @@
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 
 namespace minfer {
 namespace {
@@ -70,7 +72,8 @@ bool CudaBackend::FusesGate(absl::Span<const Product> products, int64_t m) const
                          : TakesTogether(products, m, true);
 }
 
-uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const {
+// Where the halves of few rows lie: behind all else that the node needs.
+uint64_t CudaBackend::FewHalvesAt(const Graph& graph, const Node& node) const {
   uint64_t bytes = ProductScratch(graph, node);
   if (node.op != OpKind::kGatedMatMul) return bytes;
   Product products[2];
@@ -86,27 +89,42 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
   return bytes + Align256(static_cast<uint64_t>(rows * shape.cols) * sizeof(float));
 }
 
+uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const {
+  const ValueShape& x = graph.value(node.inputs[0]).shape;
+  const int64_t few = std::min<int64_t>(x.rows, kMmvqMaxRows);
+  return FewHalvesAt(graph, node) + Align256(static_cast<uint64_t>(2 * few * x.cols));
+}
+
 void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
-                               const ActivationForm& form) {
+                               const ActivationForm& form, int64_t m) {
   const bool integer = UsesMmvq(info.type);
   const bool made = planes_.by_producer && planes_.value == call.node->inputs[0];
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
-  row.detail = StrCat(type, " k=", info.ne0, ", 1 to 8 rows");
+  const bool small = UsesSmall(info, m);
+  const bool halves = kernels::cuda::HasSmallGemm(info.type, info.ne0);
+  row.detail = StrCat(type, " k=", info.ne0,
+                      !halves  ? ", 1 to 8 rows"
+                      : m == 1 ? ", 1 row"
+                               : ", 2 to 8 rows");
   row.kernel = integer ? StrCat(form.streamed ? "mmvq mma, streamed" : "mmvq dp4a",
                                 form.residual ? ", residual activations" : "",
                                 made ? ", quantised where they are made" : "")
+               : small ? "f16 tensor cores, few rows"
                        : "decode, then float dot";
-  row.reason = integer && form.streamed            ? "few rows"
-               : integer && !options_.mmvq_mma     ? "tuning mmvq_mma=0"
-               : integer && !tier().integer_matrix ? StrCat("tier ", tier().name)
-               : integer                           ? "few rows, planes not aligned"
-               : options_.reference                ? "tuning reference=1"
-               : !HasMmvq(info.type)               ? StrCat("no integer dot for ", type)
-               : options_.mmvq                     ? "tuning kq_mmvq=0"
-                                                   : "tuning mmvq=0";
-  const int32_t variant =
-      static_cast<int32_t>(info.type) * 32 + (made ? 2 : 0) + (form.residual ? 1 : 0);
+  row.reason = integer && form.streamed           ? "few rows"
+               : integer && !options_.mmvq_mma    ? "tuning mmvq_mma=0"
+               : integer && !tier().async_copy    ? StrCat("tier ", tier().name)
+               : integer                          ? "few rows, planes not aligned"
+               : options_.reference               ? "tuning reference=1"
+               : small                            ? "few rows of halves"
+               : halves && m == 1                 ? "one row"
+               : halves && !options_.small_m_gemm ? "tuning small_m_gemm=0"
+               : !HasMmvq(info.type)              ? StrCat("no integer dot for ", type)
+               : options_.mmvq                    ? "tuning kq_mmvq=0"
+                                                  : "tuning mmvq=0";
+  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (halves && m > 1 ? 4 : 0) +
+                          (made ? 2 : 0) + (form.residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
@@ -127,6 +145,31 @@ Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const
   auto args = MatrixArgs<kernels::cuda::GemmArgs>(product, x, m);
   args.exact = options_.reference;
   return FromKernel(call, kernels::cuda::Gemm(args, stream_->get()));
+}
+
+bool CudaBackend::UsesSmall(const WeightInfo& info, int64_t m) const {
+  return options_.small_m_gemm && options_.prefill_gemm && !options_.reference &&
+         !options_.deterministic && tier().async_copy && m > 1 && m <= kFloatRows &&
+         kernels::cuda::HasSmallGemm(info.type, info.ne0);
+}
+
+Status CudaBackend::RunSmall(const NodeCall& call, const Product& product, const void* halves,
+                             int64_t m) {
+  const auto args = MatrixArgs<kernels::cuda::SmallGemmArgs>(product, halves, m);
+  return FromKernel(call, kernels::cuda::SmallGemm(args, in_turn()));
+}
+
+// Few rows as halves, behind the quantised ones: a node may have products of both kinds.
+StatusOr<const void*> CudaBackend::FewHalves(const NodeCall& call, const float* x) {
+  const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
+  const auto bytes = static_cast<uint64_t>(2 * shape.elements());
+  MF_ASSIGN_OR_RETURN(uint8_t * halves,
+                      pool_->Resolve({scratch_, FewHalvesAt(*call.graph, *call.node), bytes}));
+  // Planes that were made so far behind are overwritten.
+  if (static_cast<const uint8_t*>(planes_.target.out) >= halves) planes_ = Planes();
+  MF_RETURN_IF_ERROR(FromKernel(
+      call, kernels::cuda::RowsToHalf(x, shape.rows, shape.cols, halves, stream_->get())));
+  return static_cast<const void*>(halves);
 }
 
 // The quantised activations of a node: as scratch holds them already, or made now.
@@ -169,9 +212,17 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   group.residual = form.residual;
   group.gate = gate;
   group.streamed = form.streamed;
+  const void* halves = nullptr;
   for (const Product& product : products) {
     const ElementType type = product.info->type;
-    ReportMatMul(call, *product.info, form);
+    ReportMatMul(call, *product.info, form, shape.rows);
+    if (UsesSmall(*product.info, shape.rows)) {
+      if (halves == nullptr) {
+        MF_ASSIGN_OR_RETURN(halves, FewHalves(call, x));
+      }
+      MF_RETURN_IF_ERROR(RunSmall(call, product, halves, shape.rows));
+      continue;
+    }
     if (!UsesMmvq(type)) {
       MF_RETURN_IF_ERROR(RunFloat(call, product, x, shape.rows));
       continue;

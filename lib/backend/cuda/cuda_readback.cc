@@ -12,12 +12,13 @@ struct CudaReadback::Pinned {
   std::shared_ptr<const CudaRuntime> runtime;
   std::shared_ptr<HostMemory> memory;
   uint8_t* base = nullptr;
+  uint64_t bytes = 0;
 
   ~Pinned() {
     if (base == nullptr) return;
     const CudaDeviceScope scope(*runtime);
     cudaFreeHost(base);
-    memory->account().Release(MemoryClass::kStaging, kBytes);
+    memory->account().Release(MemoryClass::kStaging, bytes);
   }
 };
 
@@ -55,20 +56,23 @@ class CudaReadback::Pending final : public Event {
 };
 
 CudaReadback::CudaReadback(std::shared_ptr<const CudaRuntime> runtime,
-                           std::shared_ptr<HostMemory> memory)
+                           std::shared_ptr<HostMemory> memory, bool staged)
     : runtime_(runtime), pinned_(std::make_shared<Pinned>()) {
   pinned_->runtime = std::move(runtime);
   pinned_->memory = std::move(memory);
+  const uint64_t bytes = PinnedBytes(staged);
   MemoryAccount& account = pinned_->memory->account();
-  if (!account.Reserve(MemoryClass::kStaging, kBytes, "readback").ok()) return;
+  if (!account.Reserve(MemoryClass::kStaging, bytes, "readback").ok()) return;
   const CudaDeviceScope scope(*runtime_);
   void* base = nullptr;
-  if (cudaHostAlloc(&base, kBytes, cudaHostAllocDefault) == cudaSuccess) {
+  if (cudaHostAlloc(&base, bytes, cudaHostAllocDefault) == cudaSuccess) {
     pinned_->base = static_cast<uint8_t*>(base);
+    pinned_->bytes = bytes;
+    room_ = bytes - kFaultBytes;
     *fault_word() = 0;
   } else {
     cudaGetLastError();
-    account.Release(MemoryClass::kStaging, kBytes);
+    account.Release(MemoryClass::kStaging, bytes);
   }
 }
 
@@ -77,7 +81,7 @@ CudaReadback::~CudaReadback() = default;
 bool CudaReadback::pinned() const { return pinned_->base != nullptr; }
 
 int32_t* CudaReadback::fault_word() const {
-  return pinned() ? reinterpret_cast<int32_t*>(pinned_->base + kReadBytes) : nullptr;
+  return pinned() ? reinterpret_cast<int32_t*>(pinned_->base + room_) : nullptr;
 }
 
 StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,
@@ -85,11 +89,11 @@ StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host
   std::erase_if(pending_, [](const auto& read) { return read->IsDone(); });
   if (pending_.empty()) used_ = 0;
   uint8_t* staged = nullptr;
-  if (pinned_->base != nullptr && bytes <= kReadBytes - used_) {
+  if (room_ > 0 && bytes <= room_ - used_) {
     staged = pinned_->base + used_;
-    used_ += (bytes + 255) / 256 * 256;
-    used_ = std::min(used_, kReadBytes);
+    used_ = std::min(used_ + (bytes + 255) / 256 * 256, room_);
   }
+  ++reads_;
   auto read = std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes);
   pending_.reserve(pending_.size() + 1);
   MF_RETURN_IF_ERROR(runtime_->Check(cudaMemcpyAsync(staged != nullptr ? staged : host, from, bytes,

@@ -17,14 +17,20 @@ namespace minfer {
 class CudaReadback {
  public:
   static constexpr uint64_t kBytes = 4u << 20;
-  static constexpr uint64_t kReadBytes = kBytes - 256;  // the rest is for the fault word
+  static constexpr uint64_t kFaultBytes = 256;
+  static constexpr uint64_t kReadBytes = kBytes - kFaultBytes;
 
-  CudaReadback(std::shared_ptr<const CudaRuntime> runtime, std::shared_ptr<HostMemory> memory);
+  // Pinned memory that it takes: not staged, the fault word alone.
+  static constexpr uint64_t PinnedBytes(bool staged) { return staged ? kBytes : kFaultBytes; }
+
+  CudaReadback(std::shared_ptr<const CudaRuntime> runtime, std::shared_ptr<HostMemory> memory,
+               bool staged);
   ~CudaReadback();
   CudaReadback(const CudaReadback&) = delete;
   CudaReadback& operator=(const CudaReadback&) = delete;
 
   bool pinned() const;
+  uint64_t reads() const { return reads_; }
   // A word of the pinned memory that kernels write when data does not fit; nullptr where pinned
   // memory was refused.
   int32_t* fault_word() const;
@@ -42,7 +48,9 @@ class CudaReadback {
   std::shared_ptr<const CudaRuntime> runtime_;
   std::shared_ptr<Pinned> pinned_;
   std::vector<std::shared_ptr<Pending>> pending_;
+  uint64_t room_ = 0;  // of the pinned memory, for reads
   uint64_t used_ = 0;
+  uint64_t reads_ = 0;
 };
 
 }  // namespace minfer

@@ -16,6 +16,7 @@
 
 #include "backend/cuda/tier_table.h"
 #include "base/status.h"
+#include "kernels/cuda/common/shared_opt_ins.h"
 
 namespace minfer {
 
@@ -47,6 +48,9 @@ class CudaRuntime {
   void set_wait_limit(std::chrono::milliseconds limit) { wait_limit_ = limit; }
 
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  // What its kernels were let have, for all contexts of the device.
+  kernels::cuda::SharedOptIns* opt_ins() const { return &opt_ins_; }
+
   uint64_t latched_errors() const { return latched_.load(std::memory_order_relaxed); }
 
   // The status of a failed call. An error after which the device takes no more work marks it lost.
@@ -72,6 +76,7 @@ class CudaRuntime {
   std::chrono::milliseconds wait_limit_{120'000};
   decltype(&cuCtxGetCurrent) get_current_ = nullptr;
   decltype(&cuCtxSetCurrent) set_current_ = nullptr;
+  mutable kernels::cuda::SharedOptIns opt_ins_;
   mutable std::atomic<bool> lost_{false};
   mutable std::atomic<uint64_t> latched_{0};
 };

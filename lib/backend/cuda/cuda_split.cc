@@ -49,8 +49,13 @@ void CudaBackend::AbortWindow() {
   cudaGetLastError();
 }
 
+// Whether splits of the graph are recorded at all.
+bool CudaBackend::Records(const Graph& graph) const {
+  return options_.cuda_graph && graphs_enabled_ && !direct_ && graph.uid != 0 &&
+         (options_.prefill_capture || graph.params.prefill_rows == 0);
+}
+
 bool CudaBackend::WantsWindow(const SplitKey& key) {
-  if (!options_.cuda_graph || !graphs_enabled_ || direct_ || key.uid == 0) return false;
   auto runs = std::find_if(runs_.begin(), runs_.end(),
                            [&](const Runs& candidate) { return candidate.key == key; });
   if (runs == runs_.end()) runs = runs_.insert(runs_.end(), Runs{key, pool_->generation(), 0});
@@ -94,7 +99,7 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
     Destroy(*found);
     captured_.erase(found);
   }
-  const bool window = WantsWindow(key);
+  const bool window = Records(graph) && WantsWindow(key);
   split_ = OpenSplit{&graph, key, begin, false};
   recorded_ = BackendStatistics();
   written_.clear();
@@ -115,6 +120,7 @@ Status CudaBackend::Replay(const CapturedStep& step) {
   for (const BufferId buffer : step.written) pool_->SetWriter(buffer, enqueued_work_);
   Add(step.counted, &statistics_);
   ++statistics_.steps_replayed;
+  prompts_replayed_ += step.prompt ? 1 : 0;
   return OkStatus();
 }
 
@@ -241,6 +247,7 @@ Status CudaBackend::CloseWindow() {
   CapturedStep step;
   step.key = split_.key;
   step.generation = pool_->generation();
+  step.prompt = split_.graph->params.prefill_rows > 0;
   step.counted = recorded_;
   step.written = std::move(written_);
   const cudaError_t error = cudaGraphInstantiate(&step.graph, graph, 0);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr CudaTier kTiers[] = {
     {70, "Volta", true, false, false, false, 96 << 10, false},
-    {75, "Turing", true, false, false, false, 64 << 10, false},
+    {75, "Turing", true, false, true, false, 64 << 10, false},
     {80, "Ampere", true, true, true, false, 163 << 10, false},
     {86, "Ampere", true, true, true, false, 99 << 10, false},
     {87, "Ampere", true, true, true, false, 163 << 10, false},

@@ -14,7 +14,7 @@ struct CudaTier {
   const char* name;             // of the architecture
   bool integer_dot;             // dp4a: MMVQ
   bool async_copy;              // cp.async
-  bool integer_matrix;          // mma m16n8k32 with int8
+  bool integer_matrix;          // mma with int8: m16n8k32, before 8.0 m8n8k16
   bool hopper;                  // wgmma and bulk tensor copies: only at exactly 9.0
   int32_t shared_opt_in_bytes;  // shared memory a block may ask for
   bool measured;                // on such a device; false: from its data sheet

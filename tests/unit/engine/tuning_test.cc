@@ -6,6 +6,7 @@
 
 #include "base/str_cat.h"
 #include "tests/support/engine_fixture.h"
+#include "tests/support/random_model.h"
 
 namespace minfer::testing {
 namespace {
@@ -52,6 +53,10 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->attention_stripes == defaults.attention_stripes);
   CHECK(tuning->residual_activations == defaults.residual_activations);
   CHECK(tuning->cuda_graph == defaults.cuda_graph);
+  CHECK(tuning->prefill_capture == defaults.prefill_capture);
+  CHECK(tuning->pinned_readback == defaults.pinned_readback);
+  CHECK(tuning->mmq_raw == defaults.mmq_raw);
+  CHECK(tuning->small_m_gemm == defaults.small_m_gemm);
   CHECK(tuning->mmvq == defaults.mmvq);
   CHECK(tuning->mmq == defaults.mmq);
   CHECK(tuning->expert_mmq == defaults.expert_mmq);
@@ -74,11 +79,11 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
 }
 
 // The walk: each lever pulled changes the report on kernels, the graph or nothing at all, and keeps
-// the results within its class.
-void WalkLevers(int32_t device, LeverDevice without) {
+// the results within its class. only: the levers to pull; empty: all.
+void WalkLevers(const std::string& path, int32_t device, LeverDevice without,
+                const std::set<std::string>& only = {}) {
   const std::vector<int32_t> prompt = {1, 262, 261, 70, 80, 3, 200, 263, 262, 13, 99, 258};
-  std::shared_ptr<const Model> model =
-      LoadModel(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), device);
+  std::shared_ptr<const Model> model = LoadModel(path, device);
   auto run = [&](const std::string& tuning, std::vector<KernelReport>* report) {
     ContextOptions options;
     options.n_threads = 4;
@@ -108,11 +113,13 @@ void WalkLevers(int32_t device, LeverDevice without) {
   for (const Lever& lever : LeverTable()) {
     // Those of a model: placement_test.cc.
     if (lever.device == without || lever.scope == LeverScope::kModel) continue;
+    const std::string name = lever.name;
+    if (!only.empty() && only.count(name) == 0) continue;
     // Generic code runs everywhere; the other sets are a matter of the machine.
-    const int64_t value = std::string(lever.name) == "isa" ? 0 : lever.default_value == 0 ? 1 : 0;
-    INFO(lever.name);
+    const int64_t value = name == "isa" ? 0 : lever.default_value == 0 ? 1 : 0;
+    INFO(name);
     std::vector<KernelReport> report;
-    const std::vector<float> logits = run(StrCat(lever.name, "=", value), &report);
+    const std::vector<float> logits = run(StrCat(name, "=", value), &report);
     float largest = 0.0f;
     for (size_t i = 0; i < base.size(); ++i) {
       largest = std::max(largest, std::abs(base[i] - logits[i]));
@@ -122,25 +129,36 @@ void WalkLevers(int32_t device, LeverDevice without) {
     } else {
       CHECK(largest < 0.15f);  // 8-bit activations against float ones
     }
-    // The heads of the tiny model are too small for tiles on tensor cores, and it has neither
-    // super-blocks nor experts (those: model/experts_test.cc).
-    const std::string name = lever.name;
-    const bool data_only = name == "kv_shuffle" || name == "fa_prefill" || name == "kq_mmvq" ||
-                           name == "expert_mmq" || name == "fuse_experts";
+    // What the tiny model has none of: tiles of heads, super-blocks, halves, and experts (those:
+    // model/experts_test.cc).
+    const bool absent =
+        only.empty() && (name == "fa_prefill" || name == "kq_mmvq" || name == "small_m_gemm" ||
+                         name == "expert_mmq" || name == "fuse_experts");
     // A machine without AVX2 runs the generic unit anyway.
-    const bool same_isa =
-        std::string(lever.name) == "isa" && FindDevices().front()->info().level == "generic";
-    if (!data_only && !same_isa) CHECK(text(report) != text(base_report));
+    const bool same_isa = name == "isa" && FindDevices().front()->info().level == "generic";
+    if (!absent && !same_isa && name != "kv_shuffle") CHECK(text(report) != text(base_report));
   }
 }
 
 TEST_CASE("Tuning: the walk over the table keeps each result in its class", "[engine]") {
-  WalkLevers(0, LeverDevice::kCuda);
+  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), 0, LeverDevice::kCuda);
 }
 
 TEST_CASE("Tuning: the walk over the table on CUDA", "[engine][cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
-  if (device.has_value()) WalkLevers(*device, LeverDevice::kCpu);
+  if (!device.has_value()) return;
+  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device, LeverDevice::kCpu);
+  RandomModelSpec spec;
+  spec.n_embd = 256;
+  spec.n_heads = 4;
+  spec.n_kv_heads = 2;
+  spec.head_dim = 64;
+  spec.n_ff = 512;
+  spec.n_vocab = 512;
+  spec.type = ElementType::kQ4_K;
+  WalkLevers(MakeRandomModel(spec), *device, LeverDevice::kCpu, {"kq_mmvq", "fa_prefill"});
+  spec.type = ElementType::kF16;
+  WalkLevers(MakeRandomModel(spec), *device, LeverDevice::kCpu, {"small_m_gemm"});
 }
 
 }  // namespace
