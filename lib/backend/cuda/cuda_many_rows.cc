@@ -21,8 +21,8 @@ namespace {
 using kernels::cuda::HalfGemmGate;
 using kernels::cuda::MmvqGate;
 
-// Scratch for decoded weights: gate and up of a 7B fit whole, so that few tiles are left over.
-constexpr int64_t kDecodedBytes = int64_t{288} << 20;
+// Scratch for decoded weights: half of gate and up of a 7B.
+constexpr int64_t kDecodedBytes = int64_t{144} << 20;
 // A part of a matrix that does not fit is a multiple of this many rows.
 constexpr int64_t kPartRows = 256;
 
@@ -36,6 +36,14 @@ bool IsHalf(ElementType type) { return type == ElementType::kF16 || type == Elem
 int64_t DecodedRows(int64_t k, int64_t columns) {
   const int64_t fitting = std::max(kPartRows, kDecodedBytes / (2 * k) / kPartRows * kPartRows);
   return std::min(columns, fitting);
+}
+
+// The part of those that is decoded at once: whole waves of the product's tiles of 128 rows by 256
+// columns, so that a part leaves no more multiprocessors idle than the whole would.
+int64_t PartRows(int64_t m, int64_t k, int64_t columns, int64_t processors) {
+  const int64_t fitting = DecodedRows(k, columns);
+  const int64_t wave = std::max<int64_t>(1, processors / ((m + 127) / 128)) * kPartRows;
+  return fitting == columns || fitting < wave ? fitting : fitting / wave * wave;
 }
 
 struct HalfScratch {
@@ -231,7 +239,7 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
   const HalfScratch at = LayOut(m, info.ne0, columns);
   if (at.end > scratch_bytes_) return NodeError(call, "scratch is too small");
   const bool in_place = info.type == ElementType::kF16;
-  const int64_t step = in_place ? columns : DecodedRows(info.ne0, columns);
+  const int64_t step = in_place ? columns : PartRows(m, info.ne0, columns, runtime_->processors());
   kernels::cuda::HalfGemmArgs args;
   args.x = scratch;
   args.m = m;
