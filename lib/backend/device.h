@@ -51,6 +51,9 @@ struct BackendOptions {
   int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2
   bool fuse_add = true;                // a product and the addition after it as one launch
   bool fuse_rope = true;               // Q rotated by the launch that stores K
+  bool fa_decode = true;               // tensor cores for attention of few rows
+  bool fuse_combine = true;            // stripes of long rows added up by attention's launch
+  bool fuse_tail = true;               // norms, rotation and store by attention's launch
   bool early_launch = true;            // kernels start while the one before them ends
   bool prefill_gemm = true;            // tensor cores for products of many rows
   bool decode_gemm = true;             // weights decoded to scratch before such products

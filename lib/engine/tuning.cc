@@ -56,6 +56,13 @@ constexpr Lever kLevers[] = {
      "a product of few rows and the addition after it as one launch"},
     {"fuse_rope", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "rotation of Q by the launch that rotates and stores K"},
+    {"fa_decode", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
+     "tensor cores for the attention of few rows, values split in two halves to keep f32"},
+    {"fuse_combine", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "with fa_decode: the stripes of long rows are added up by the launch that makes them"},
+    {"fuse_tail", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "with fa_decode and fuse_rope: norms and rotation of Q and K and the store of decode rows by "
+     "attention's launch"},
     {"early_launch", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "kernels start while the one before them ends, and load weights ahead"},
     {"prefill_gemm", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -106,6 +113,9 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "decode_a_fuse") tuning->decode_a_fuse = static_cast<int32_t>(value);
   if (name == "fuse_add") tuning->fuse_add = value != 0;
   if (name == "fuse_rope") tuning->fuse_rope = value != 0;
+  if (name == "fa_decode") tuning->fa_decode = value != 0;
+  if (name == "fuse_combine") tuning->fuse_combine = value != 0;
+  if (name == "fuse_tail") tuning->fuse_tail = value != 0;
   if (name == "early_launch") tuning->early_launch = value != 0;
   if (name == "prefill_gemm") tuning->prefill_gemm = value != 0;
   if (name == "fa_prefill") tuning->fa_prefill = value != 0;
@@ -169,6 +179,9 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->decode_a_fuse = tuning.decode_a_fuse;
   options->fuse_add = tuning.fuse_add;
   options->fuse_rope = tuning.fuse_rope;
+  options->fa_decode = tuning.fa_decode;
+  options->fuse_combine = tuning.fuse_combine;
+  options->fuse_tail = tuning.fuse_tail;
   options->early_launch = tuning.early_launch;
   options->prefill_gemm = tuning.prefill_gemm;
   options->decode_gemm = tuning.decode_gemm;

@@ -55,6 +55,9 @@ struct Tuning {
   int32_t decode_a_fuse = 2;
   bool fuse_add = true;
   bool fuse_rope = true;
+  bool fa_decode = true;
+  bool fuse_combine = true;
+  bool fuse_tail = true;
   bool early_launch = true;
   bool prefill_gemm = true;
   bool decode_gemm = true;

@@ -59,7 +59,7 @@ KernelStatus LaunchAttention(const AttentionArgs& args, KernelStream stream) {
 }  // namespace
 
 int64_t AttentionPartialFloats(int64_t rows, int32_t n_heads, int32_t head_dim_v) {
-  return rows * n_heads * kAttentionStripes * (int64_t{head_dim_v} + 2);
+  return rows * n_heads * kAttentionStripes * (int64_t{head_dim_v} + 4);
 }
 
 KernelStatus Attention(const AttentionArgs& args, KernelStream stream) {

@@ -19,6 +19,7 @@
 
 #include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention/stripes.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
 #include "kernels/cuda/common/sink.cuh"
@@ -90,23 +91,6 @@ struct StoredValues {
     }
   }
 };
-
-// What a block attends: cells [low, high) of a row.
-struct VisibleCells {
-  const int32_t* pages;
-  int low;
-  int high;
-};
-
-__device__ __forceinline__ VisibleCells FindVisible(const AttentionArgs& args, int64_t row) {
-  const int sequence = args.row_sequence[row];
-  const int64_t limit = args.page_table_columns * kKvPageCells;
-  int high = args.row_length[row];
-  if (sequence < 0 || sequence >= args.page_table_rows || high < 0) high = 0;
-  if (high > limit) high = static_cast<int>(limit);
-  const int low = args.window > 0 && high > args.window ? high - args.window : 0;
-  return {args.page_table + (high > 0 ? sequence * args.page_table_columns : 0), low, high};
-}
 
 // The sum over eight lanes for head `part`: each step hands half of the heads to the other lane, so
 // that seven additions do what would take 24, in the same order.
@@ -424,7 +408,6 @@ __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs
   GridDependencyWait();
   __shared__ float weights[kAttentionStripes];
   __shared__ float shared_total;
-  static_assert(kAttentionStripes == kWarp);
   const int64_t at = blockIdx.x;
   const int64_t row = at / args.n_heads;
   const int64_t width = int64_t{args.n_heads} * args.v.dim;
@@ -438,15 +421,11 @@ __global__ void __launch_bounds__(kAttentionThreads) CombineKernel(AttentionArgs
   const int stride = args.v.dim + 2;
   const float* partials = args.partials + at * kAttentionStripes * stride;
   if (threadIdx.x < kWarp) {
-    const float highest = partials[threadIdx.x * stride];
-    const float total = partials[threadIdx.x * stride + 1];
-    const float largest = WarpMax(highest);
-    const bool empty = highest == -INFINITY;
-    const float weight = empty ? 0.0f : expf(highest - largest);
-    const float sum = WarpSum(empty ? 0.0f : weight * total);
-    const SinkScale sink = AddSink(args.sinks, static_cast<int>(at % args.n_heads), largest, sum);
-    weights[threadIdx.x] = weight * sink.keep;
-    if (threadIdx.x == 0) shared_total = sink.total;
+    const StripeScale scale =
+        ScaleStripe(partials[threadIdx.x * stride], partials[threadIdx.x * stride + 1], args.sinks,
+                    static_cast<int>(at % args.n_heads));
+    weights[threadIdx.x] = scale.weight;
+    if (threadIdx.x == 0) shared_total = scale.total;
   }
   __syncthreads();
   const VisibleCells seen = FindVisible(args, row);

@@ -35,6 +35,8 @@ KernelStatus LaunchDim(const AttentionArgs& args, KernelStream stream) {
       return LaunchPrefill<112, format>(args, stream);
     case 128:
       return LaunchPrefill<128, format>(args, stream);
+    case 256:
+      return LaunchPrefill<256, format>(args, stream);
     default:
       return KernelStatus::kBadShape;
   }
@@ -42,10 +44,17 @@ KernelStatus LaunchDim(const AttentionArgs& args, KernelStream stream) {
 
 }  // namespace
 
+int AttentionPrefillSharedBytes(int32_t head_dim) {
+  // Queries, K and V of heads that leave no room for a second page, otherwise two pages of each.
+  const int rows = head_dim > 128 ? 3 * kKvPageCells : 4 * kKvPageCells + 1;
+  return rows * (head_dim + 8) * 2 + 4 * 3 * kPrefillRows + 16;
+}
+
 bool HasAttentionPrefill(KvFormat k_format, KvFormat v_format, int32_t head_dim_k,
                          int32_t head_dim_v) {
   return k_format == v_format && k_format != KvFormat::kF32 && head_dim_k == head_dim_v &&
-         (head_dim_k == 64 || (head_dim_k >= 80 && head_dim_k <= 128 && head_dim_k % 16 == 0));
+         (head_dim_k == 64 || head_dim_k == 256 ||
+          (head_dim_k >= 80 && head_dim_k <= 128 && head_dim_k % 16 == 0));
 }
 
 KernelStatus AttentionPrefill(const AttentionArgs& args, KernelStream stream) {

@@ -6,11 +6,13 @@
 //
 //   queries   fragments of mma in registers, loaded once through the memory of K
 //   K, V      two pages each in shared memory, as halves, rows dim + 8 apart: the next one is
-//   copied
-//             while this one is multiplied
+//             copied while this one is multiplied
 //   scores    16 x 64 a warp in accumulators, in units of log2; they become the weights' fragments
 //             without moving, and are masked only where a page is not seen whole
 //   output    16 x dim a warp in accumulators, rescaled when a row's maximum grows
+//
+// Heads of more than 128 leave room for one page of each: the next K is copied while the weights
+// are made and V is multiplied, the next V while the scores are; the queries stay in shared memory.
 //
 // The rows of a tile may belong to several sequences; each is walked apart, and the rows of the
 // others see nothing of it. Cells beyond the longest row are zero in shared memory, so that a
@@ -34,10 +36,15 @@ inline constexpr int kPrefillRows = 64;
 inline constexpr int kPrefillThreads = 128;
 
 template <int kDim>
+inline constexpr bool kPrefillWide = kDim > 128;
+
+template <int kDim>
 struct PrefillShared {
   static constexpr int kPitch = kDim + 8;
-  alignas(16) __half k[2][kKvPageCells][kPitch];
-  alignas(16) __half v[2][kKvPageCells][kPitch];
+  static constexpr int kPages = kPrefillWide<kDim> ? 1 : 2;
+  alignas(16) __half k[kPages][kKvPageCells][kPitch];
+  alignas(16) __half v[kPages][kKvPageCells][kPitch];
+  alignas(16) __half q[kPrefillWide<kDim> ? kPrefillRows : 1][kPitch];
   int sequence[kPrefillRows];
   int low[kPrefillRows];
   int high[kPrefillRows];
@@ -46,7 +53,7 @@ struct PrefillShared {
 // What each thread keeps of its two rows, lane / 4 and lane / 4 + 8 of the warp's sixteen.
 template <int kDim>
 struct PrefillState {
-  uint32_t q[kDim / 16][4];
+  uint32_t q[kPrefillWide<kDim> ? 1 : kDim / 16][4];
   float out[kDim / 8][4] = {};
   float highest[2] = {-INFINITY, -INFINITY};
   float total[2] = {0.0f, 0.0f};
@@ -89,11 +96,19 @@ __device__ __forceinline__ void LoadPage(const uint8_t* slab, int last, __half (
   }
 }
 
+// The fragment of sixteen columns of the warp's rows.
+template <int kDim>
+__device__ __forceinline__ void LoadQuery(const __half (*rows)[kDim + 8], int i, uint32_t* q) {
+  const int lane = threadIdx.x % kWarp;
+  LdMatrix4(&rows[threadIdx.x / kWarp * 16 + lane % 16][16 * i + lane / 16 * 8], q);
+}
+
 template <int kDim>
 __device__ __forceinline__ void LoadQueries(const AttentionArgs& args, int64_t row0, int head,
                                             PrefillShared<kDim>* shared,
                                             PrefillState<kDim>* state) {
   constexpr int kChunks = kDim / 4;
+  __half(*rows)[kDim + 8] = kPrefillWide<kDim> ? shared->q : shared->k[0];
 #pragma unroll 4
   for (int i = threadIdx.x; i < kPrefillRows * kChunks; i += kPrefillThreads) {
     const int row = i / kChunks;
@@ -103,33 +118,39 @@ __device__ __forceinline__ void LoadQueries(const AttentionArgs& args, int64_t r
       q = *reinterpret_cast<const float4*>(args.q + ((row0 + row) * args.n_heads + head) * kDim +
                                            d);
     }
-    auto* to = reinterpret_cast<__half2*>(&shared->k[0][row][d]);
+    auto* to = reinterpret_cast<__half2*>(&rows[row][d]);
     to[0] = __halves2half2(ClampedHalf(q.x), ClampedHalf(q.y));
     to[1] = __halves2half2(ClampedHalf(q.z), ClampedHalf(q.w));
   }
   __syncthreads();
-  const int lane = threadIdx.x % kWarp;
-  const int warp = threadIdx.x / kWarp;
+  if constexpr (!kPrefillWide<kDim>) {
 #pragma unroll
-  for (int i = 0; i < kDim / 16; ++i) {
-    LdMatrix4(&shared->k[0][16 * warp + lane % 16][16 * i + lane / 16 * 8], state->q[i]);
+    for (int i = 0; i < kDim / 16; ++i) LoadQuery<kDim>(rows, i, state->q[i]);
+    __syncthreads();
   }
-  __syncthreads();
 }
 
 // scores = q k^T for the warp's rows and a page.
 template <int kDim>
-__device__ __forceinline__ void PrefillScores(const __half (*k)[kDim + 8],
+__device__ __forceinline__ void PrefillScores(const PrefillShared<kDim>& shared, int page,
                                               const PrefillState<kDim>& state, float (*scores)[4]) {
   const int lane = threadIdx.x % kWarp;
+  const __half(*k)[kDim + 8] = shared.k[page];
 #pragma unroll
   for (int i = 0; i < kDim / 16; ++i) {
+    uint32_t q[4];
+    if constexpr (kPrefillWide<kDim>) {
+      LoadQuery<kDim>(shared.q, i, q);
+    } else {
+#pragma unroll
+      for (int r = 0; r < 4; ++r) q[r] = state.q[i][r];
+    }
 #pragma unroll
     for (int j = 0; j < kKvPageCells / 8; j += 2) {
       uint32_t b[4];
       LdMatrix4(&k[8 * j + lane / 16 * 8 + lane % 8][16 * i + lane / 8 % 2 * 8], b);
-      MmaM16N8K16(state.q[i], b, scores[j]);
-      MmaM16N8K16(state.q[i], b + 2, scores[j + 1]);
+      MmaM16N8K16(q, b, scores[j]);
+      MmaM16N8K16(q, b + 2, scores[j + 1]);
     }
   }
 }
@@ -258,6 +279,81 @@ __device__ __forceinline__ int SequenceEnd(const PrefillShared<kDim>& shared, in
   return kPrefillRows;
 }
 
+// The scores of a page become its weights; cells that a row does not see weigh 0.
+template <int kDim>
+__device__ __forceinline__ void WeighPage(const AttentionArgs& args, int start, const int* low,
+                                          const int* high, PrefillState<kDim>* state,
+                                          float (*scores)[4]) {
+  ScaleScores<kKvPageCells / 8>(args, scores);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const bool whole = low[half] <= start && high[half] >= start + kKvPageCells;
+    if (__all_sync(0xffffffffu, whole)) {
+      PrefillSoftmax<kDim>(half, true, 0, 0, state, scores);
+    } else {
+      PrefillSoftmax<kDim>(half, false, low[half] - start, high[half] - start, state, scores);
+    }
+  }
+}
+
+// Pages [first, last), two of them in shared memory.
+template <int kDim, typename LoadK, typename LoadV>
+__device__ __forceinline__ void WalkPages(const AttentionArgs& args, int first, int last,
+                                          const int* low, const int* high, const LoadK& load_k,
+                                          const LoadV& load_v, PrefillShared<kDim>* shared,
+                                          PrefillState<kDim>* state) {
+  const auto load = [&](int p) {
+    load_k(p, shared->k[p % 2]);
+    load_v(p, shared->v[p % 2]);
+    CpAsyncCommit();
+  };
+  if (first < last) load(first);
+  for (int p = first; p < last; ++p) {
+    CpAsyncWait<0>();
+    __syncthreads();
+    if (p + 1 < last) load(p + 1);
+    const int start = p * kKvPageCells;
+    if (!__any_sync(0xffffffffu, max(high[0], high[1]) > start)) continue;
+    float scores[kKvPageCells / 8][4] = {};
+    PrefillScores<kDim>(*shared, p % 2, *state, scores);
+    WeighPage<kDim>(args, start, low, high, state, scores);
+    PrefillValues<kDim>(shared->v[p % 2], scores, state);
+  }
+}
+
+// The same with room for one page of K and one of V.
+template <int kDim, typename LoadK, typename LoadV>
+__device__ __forceinline__ void WalkWidePages(const AttentionArgs& args, int first, int last,
+                                              const int* low, const int* high, const LoadK& load_k,
+                                              const LoadV& load_v, PrefillShared<kDim>* shared,
+                                              PrefillState<kDim>* state) {
+  if (first < last) {
+    load_k(first, shared->k[0]);
+    CpAsyncCommit();
+    load_v(first, shared->v[0]);
+    CpAsyncCommit();
+  }
+  for (int p = first; p < last; ++p) {
+    const int start = p * kKvPageCells;
+    const bool sees = __any_sync(0xffffffffu, max(high[0], high[1]) > start);
+    CpAsyncWait<1>();
+    __syncthreads();
+    float scores[kKvPageCells / 8][4] = {};
+    if (sees) PrefillScores<kDim>(*shared, 0, *state, scores);
+    __syncthreads();
+    if (p + 1 < last) load_k(p + 1, shared->k[0]);
+    CpAsyncCommit();
+    if (sees) WeighPage<kDim>(args, start, low, high, state, scores);
+    CpAsyncWait<1>();
+    __syncthreads();
+    if (sees) PrefillValues<kDim>(shared->v[0], scores, state);
+    __syncthreads();
+    if (p + 1 < last) load_v(p + 1, shared->v[0]);
+    CpAsyncCommit();
+  }
+  CpAsyncWait<0>();
+}
+
 // Rows [begin, end) of the tile, which share a sequence, over its pages; the rows beside them see
 // nothing.
 template <int kDim, KvFormat k_format, KvFormat v_format>
@@ -269,16 +365,15 @@ __device__ __forceinline__ void WalkSequence(const AttentionArgs& args, int kv_h
   const int32_t* pages = args.page_table + shared->sequence[begin] * args.page_table_columns;
   const int first = range.x / kKvPageCells;
   const int last = (range.y + kKvPageCells - 1) / kKvPageCells;
-  const auto load = [&](int p) {
-    const int64_t page = pages[p];
-    const int cells = min(kKvPageCells, range.y - p * kKvPageCells);
+  const auto load_k = [&](int p, __half(*to)[kDim + 8]) {
     LoadPage<kDim, k_format>(
-        args.k.pages + page * args.k.page_bytes + kv_head * KvSlabBytes(k_format, kDim), cells,
-        shared->k[p % 2]);
+        args.k.pages + pages[p] * args.k.page_bytes + kv_head * KvSlabBytes(k_format, kDim),
+        min(kKvPageCells, range.y - p * kKvPageCells), to);
+  };
+  const auto load_v = [&](int p, __half(*to)[kDim + 8]) {
     LoadPage<kDim, v_format>(
-        args.v.pages + page * args.v.page_bytes + kv_head * KvSlabBytes(v_format, kDim), cells,
-        shared->v[p % 2]);
-    CpAsyncCommit();
+        args.v.pages + pages[p] * args.v.page_bytes + kv_head * KvSlabBytes(v_format, kDim),
+        min(kKvPageCells, range.y - p * kKvPageCells), to);
   };
   int low[2];
   int high[2];
@@ -291,28 +386,10 @@ __device__ __forceinline__ void WalkSequence(const AttentionArgs& args, int kv_h
   }
   // What a sequence before this one has loaded may still be read.
   __syncthreads();
-  if (first < last) load(first);
-  for (int p = first; p < last; ++p) {
-    CpAsyncWait<0>();
-    __syncthreads();
-    if (p + 1 < last) load(p + 1);
-    const int start = p * kKvPageCells;
-    const int stop = start + kKvPageCells;
-    const bool sees = max(high[0], high[1]) > start;
-    if (!__any_sync(0xffffffffu, sees)) continue;
-    float scores[kKvPageCells / 8][4] = {};
-    PrefillScores<kDim>(shared->k[p % 2], *state, scores);
-    ScaleScores<kKvPageCells / 8>(args, scores);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const bool whole = low[half] <= start && high[half] >= stop;
-      if (__all_sync(0xffffffffu, whole)) {
-        PrefillSoftmax<kDim>(half, true, 0, 0, state, scores);
-      } else {
-        PrefillSoftmax<kDim>(half, false, low[half] - start, high[half] - start, state, scores);
-      }
-    }
-    PrefillValues<kDim>(shared->v[p % 2], scores, state);
+  if constexpr (kPrefillWide<kDim>) {
+    WalkWidePages<kDim>(args, first, last, low, high, load_k, load_v, shared, state);
+  } else {
+    WalkPages<kDim>(args, first, last, low, high, load_k, load_v, shared, state);
   }
 }
 

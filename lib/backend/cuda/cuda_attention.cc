@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda_backend.h"
 #include "base/str_cat.h"
 #include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention_decode/attention_decode.h"
 #include "kernels/cuda/attention_prefill/attention_prefill.h"
 #include "kernels/cuda/kv/kv_store.h"
 
@@ -51,6 +52,13 @@ Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
     args.rope = held_.rope;
     held_.rotates = false;
   }
+  if (held_.tail && kernels::cuda::HasAttentionDecode(args.k_side.format, args.v_side.format,
+                                                      a.head_dim, a.head_dim_v)) {
+    held_.store = args;
+    held_.stores = true;
+    return OkStatus();
+  }
+  if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call));
   KernelReport row;
   row.detail = StrCat("head ", a.head_dim);
   row.kernel = with_q ? "rotate Q and K, store" : rotates ? "rotate and store" : "store";
@@ -59,10 +67,13 @@ Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
   return FromKernel(call, kernels::cuda::KvStore(args, queue()));
 }
 
+// Of decode rows, or of a prompt too short for tiles.
 uint64_t CudaBackend::AttentionPartials(const Graph& graph, const Node& node) {
   const OpAttributes& a = node.attributes;
+  const int64_t rows = std::max<int64_t>(graph.params.decode_rows,
+                                         std::min<int64_t>(graph.params.rows(), kTiledRows - 1));
   const uint64_t bytes = 4 * static_cast<uint64_t>(kernels::cuda::AttentionPartialFloats(
-                                 graph.params.decode_rows, a.n_heads, a.head_dim_v));
+                                 rows, a.n_heads, a.head_dim_v));
   return (bytes + 255) / 256 * 256;
 }
 
@@ -74,7 +85,66 @@ uint64_t CudaBackend::AttentionScratch(const Graph& graph, const Node& node) {
                          k, true);
 }
 
-// Decode rows in stripes, the rows of prompts one by one.
+bool CudaBackend::UsesAttentionDecode(const kernels::cuda::AttentionArgs& args) const {
+  return options_.fa_decode && !options_.reference && tier().async_copy &&
+         kernels::cuda::HasAttentionDecode(args.k.format, args.v.format, args.k.dim, args.v.dim);
+}
+
+// Numbers of finished blocks; nullptr where the stripes have a launch of their own.
+StatusOr<uint32_t*> CudaBackend::Counters(const kernels::cuda::AttentionArgs& args) const {
+  const auto bytes = static_cast<uint64_t>(kernels::cuda::AttentionDecodeCounters(
+                         args.rows, args.n_heads, args.n_kv_heads)) *
+                     sizeof(uint32_t);
+  if (!options_.fuse_combine || bytes > kCounterBytes || scratch_bytes_ < kCounterBytes) {
+    return static_cast<uint32_t*>(nullptr);
+  }
+  MF_ASSIGN_OR_RETURN(uint8_t * counters,
+                      pool_->Resolve({scratch_, scratch_bytes_ - kCounterBytes, kCounterBytes}));
+  return reinterpret_cast<uint32_t*>(counters);
+}
+
+// Rows that each see a whole context; `whole`: all rows of the step, so that the next product may
+// find them quantised.
+Status CudaBackend::RunDecodeRows(const NodeCall& call, kernels::cuda::AttentionArgs args,
+                                  bool whole) {
+  const OpAttributes& a = call.node->attributes;
+  const uint64_t partials = AttentionPartials(*call.graph, *call.node);
+  MF_ASSIGN_OR_RETURN(args.partials, Floats({scratch_, 0, partials}));
+  planes_ = Planes();
+  if (whole && a.head_dim_v % 32 == 0) {
+    MF_ASSIGN_OR_RETURN(planes_, PlanesForNext(call, partials));
+    args.planes = planes_.target;
+    if (planes_.only) args.out = nullptr;
+  }
+  KernelReport row;
+  row.detail = StrCat("head ", a.head_dim);
+  row.reason = "decode rows";
+  if (!UsesAttentionDecode(args)) {
+    if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call));
+    row.kernel = "split KV, combine";
+    if (!options_.fa_decode) row.reason = "tuning fa_decode=0";
+    CountReport(call, a.head_dim, 0, std::move(row));
+    return FromKernel(call, kernels::cuda::Attention(args, queue()));
+  }
+  kernels::cuda::AttentionDecodeArgs decode;
+  MF_ASSIGN_OR_RETURN(decode.counters, Counters(args));
+  const bool tail = held_.tail && TakesTail(call, args);
+  const bool norms = tail && held_.n_norms > 0;
+  if (tail) {
+    decode.tail = TakeTail(&args);
+  } else if (held_.tail) {
+    MF_RETURN_IF_ERROR(FlushTail(call));
+    row.reason = "what comes before it is not aligned, or lies under its output";
+  }
+  decode.attention = args;
+  row.kernel = StrCat("split KV on tensor cores", decode.counters == nullptr ? ", combine" : "",
+                      norms ? ", norms" : "", tail ? ", rotation and store in one" : "");
+  const int32_t variant = 4 + (tail ? 1 : 0) + (decode.counters == nullptr ? 0 : 2);
+  CountReport(call, a.head_dim, variant, std::move(row));
+  return FromKernel(call, kernels::cuda::AttentionDecode(decode, queue()));
+}
+
+// Decode rows in stripes, prompts in tiles or, too short for these, like decode rows.
 Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   const OpAttributes& a = call.node->attributes;
   const int64_t rows = call.graph->value(call.node->inputs[0]).shape.rows;
@@ -108,16 +178,7 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   const int64_t decode = std::min<int64_t>(call.graph->params.decode_rows, rows);
   if (decode > 0) {
     args.rows = decode;
-    const uint64_t partials = AttentionPartials(*call.graph, *call.node);
-    MF_ASSIGN_OR_RETURN(args.partials, Floats({scratch_, 0, partials}));
-    planes_ = Planes();
-    if (rows == decode && a.head_dim_v % 32 == 0) {
-      MF_ASSIGN_OR_RETURN(planes_, PlanesForNext(call, partials));
-      args.planes = planes_.target;
-      if (planes_.only) args.out = nullptr;
-    }
-    MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Attention(args, queue())));
-    report(0, "split KV, combine", "decode rows");
+    MF_RETURN_IF_ERROR(RunDecodeRows(call, args, rows == decode));
   }
   if (rows == decode) return OkStatus();
   args.q += decode * a.n_heads * a.head_dim;
@@ -125,14 +186,24 @@ Status CudaBackend::ExecuteAttention(const NodeCall& call) {
   args.row_sequence += decode;
   args.row_length += decode;
   args.rows = rows - decode;
-  args.partials = nullptr;
   const bool tiles =
       options_.fa_prefill && !options_.reference && tier().async_copy &&
       (args.rows >= kTiledRows || options_.deterministic) &&
-      kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim);
+      kernels::cuda::HasAttentionPrefill(args.k.format, args.v.format, args.k.dim, args.v.dim) &&
+      kernels::cuda::AttentionPrefillSharedBytes(args.k.dim) <= tier().shared_opt_in_bytes;
   if (tiles) {
     report(2, "f16 tensor cores, tiles of 64 rows", "prefill rows");
     return FromKernel(call, kernels::cuda::AttentionPrefill(args, in_turn()));
+  }
+  if (args.rows < kTiledRows && !options_.deterministic && UsesAttentionDecode(args)) {
+    report(8, "split KV on tensor cores", "few prefill rows");
+    planes_ = Planes();
+    kernels::cuda::AttentionDecodeArgs few;
+    few.attention = args;
+    MF_ASSIGN_OR_RETURN(few.attention.partials,
+                        Floats({scratch_, 0, AttentionPartials(*call.graph, *call.node)}));
+    MF_ASSIGN_OR_RETURN(few.counters, Counters(args));
+    return FromKernel(call, kernels::cuda::AttentionDecode(few, queue()));
   }
   report(1, "rows one by one",
          args.rows < kTiledRows ? "few prefill rows"

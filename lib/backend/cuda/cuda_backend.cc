@@ -295,7 +295,8 @@ uint64_t CudaBackend::ScratchBytes(const Graph& graph) const {
         break;
     }
   }
-  return most;
+  // Behind all that: the counters of attention, at the end of whatever scratch there is.
+  return (most + 255) / 256 * 256 + kCounterBytes;
 }
 
 StatusOr<KvPageBytes> CudaBackend::PageBytes(const KvLayerShape& shape) const {
@@ -313,7 +314,12 @@ Status CudaBackend::ReserveScratch(uint64_t bytes) {
   if (scratch_.valid()) pool_->Recycle(scratch_);
   scratch_ = larger;
   scratch_bytes_ = bytes;
-  return OkStatus();
+  if (bytes < kCounterBytes) return OkStatus();
+  MF_ASSIGN_OR_RETURN(uint8_t * counters,
+                      pool_->Resolve({scratch_, bytes - kCounterBytes, kCounterBytes}));
+  const CudaDeviceScope scope(*runtime_);
+  return runtime_->Check(cudaMemsetAsync(counters, 0, kCounterBytes, stream_->get()),
+                         "clearing counters");
 }
 
 StatusOr<const void*> CudaBackend::Weight(const NodeCall& call, size_t index) const {

@@ -16,6 +16,7 @@
 #include "backend/cuda/cuda_upload.h"
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/attention_decode/attention_decode.h"
 #include "kernels/cuda/common/kernel_stream.h"
 #include "kernels/cuda/common/kv_layout.h"
 #include "kernels/cuda/experts/expert_mmq.h"
@@ -126,6 +127,8 @@ class CudaBackend final : public Backend {
   static constexpr int64_t kFloatRows = kernels::cuda::kSmallGemmMaxRows - 1;
   static constexpr int64_t kIntegerRows = kernels::cuda::kMmqMaxRows;
   static constexpr int64_t kDecodingRows = 255;
+  // Scratch's end, all zeros between launches.
+  static constexpr uint64_t kCounterBytes = 64 << 10;
   // How a node reads its input where rows are few.
   struct ActivationForm {
     bool quantized = false;  // by one product at least
@@ -142,6 +145,15 @@ class CudaBackend final : public Backend {
     bool only = false;         // the value's own buffer was not written
     bool by_producer = false;  // by the kernel that made the value
   };
+  // A norm over the heads of Q or K.
+  struct HeadNorm {
+    const float* x = nullptr;
+    const float* weight = nullptr;
+    float* out = nullptr;
+    int64_t heads = 0;  // of all rows
+    int64_t dim = 0;
+    float eps = 0.0f;
+  };
   // Launches that wait for the next node.
   struct Held {
     ValueId value = kNoId;  // of a product
@@ -151,6 +163,20 @@ class CudaBackend final : public Backend {
     ValueId expert_gate = kNoId;  // of products of experts, the second after the first
     ValueId expert_up = kNoId;
     kernels::cuda::ExpertMmqArgs experts;
+    // What waits for attention, of the nodes of a TailNodes: Q's norm and K's, then the store.
+    bool tail = false;
+    int n_norms = 0;
+    HeadNorm norms[2];
+    bool stores = false;
+    kernels::cuda::KvStoreArgs store;
+  };
+  // The nodes that lead to attention, where they follow one another and nothing else reads between.
+  struct TailNodes {
+    const Node* q_norm = nullptr;  // with k_norm, or neither
+    const Node* k_norm = nullptr;
+    const Node* rope = nullptr;
+    const Node* store = nullptr;
+    const Node* attention = nullptr;
   };
   struct ReportKey {
     OpKind op;
@@ -259,12 +285,20 @@ class CudaBackend final : public Backend {
   bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const;
   Status AddToHeld(const NodeCall& call);
   bool HoldsForStore(const NodeCall& call) const;
+  bool HoldsForAttention(const NodeCall& call);
+  bool FindTail(const NodeCall& call, TailNodes* tail) const;
+  bool TakesTail(const NodeCall& call, const kernels::cuda::AttentionArgs& attention) const;
+  kernels::cuda::DecodeTail TakeTail(kernels::cuda::AttentionArgs* attention);
+  Status FlushTail(const NodeCall& call);
   Status CheckHeld(const NodeCall& call) const;
 
   // cuda_attention.cc
   Status ExecuteKvStore(const NodeCall& call);
   Status ExecuteAttention(const NodeCall& call);
   StatusOr<kernels::cuda::KvSide> Side(const NodeCall& call, bool key) const;
+  Status RunDecodeRows(const NodeCall& call, kernels::cuda::AttentionArgs args, bool whole);
+  bool UsesAttentionDecode(const kernels::cuda::AttentionArgs& args) const;
+  StatusOr<uint32_t*> Counters(const kernels::cuda::AttentionArgs& args) const;
   static uint64_t AttentionPartials(const Graph& graph, const Node& node);
   static uint64_t AttentionScratch(const Graph& graph, const Node& node);
 

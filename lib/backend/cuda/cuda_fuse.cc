@@ -110,12 +110,20 @@ Status CudaBackend::CheckHeld(const NodeCall& call) const {
   const bool adds =
       call.node->op == OpKind::kAdd && std::count(inputs.begin(), inputs.end(), held_.value) == 1;
   if (held_.value != kNoId && !adds) return NodeError(call, "a product still waits for its sum");
-  if (held_.rotates && call.node->op != OpKind::kRopeKvStore) {
+  const OpKind op = call.node->op;
+  if (held_.rotates && op != OpKind::kRopeKvStore) {
     return NodeError(call, "a rotation still waits for the store");
   }
   const OpKind wanted = held_.expert_up == kNoId ? OpKind::kExpertMatMul : OpKind::kGatedAct;
   if (held_.expert_gate != kNoId && call.node->op != wanted) {
     return NodeError(call, "products of experts still wait for their activation");
+  }
+  if (held_.stores && op != OpKind::kAttention) {
+    return NodeError(call, "a store still waits for attention");
+  }
+  if (held_.tail && !held_.stores && op != OpKind::kRmsNorm && op != OpKind::kRope &&
+      op != OpKind::kRopeKvStore) {
+    return NodeError(call, "norms of heads still wait for attention");
   }
   return OkStatus();
 }

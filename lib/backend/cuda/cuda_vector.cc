@@ -77,6 +77,11 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
   const OpAttributes& a = call.node->attributes;
+  if (HoldsForAttention(call)) {
+    held_.norms[held_.n_norms++] = {
+        x, static_cast<const float*>(weight), out, shape.rows * a.n_heads, a.head_dim, a.eps};
+    return OkStatus();
+  }
   if (a.n_heads == 1 && a.head_dim <= kernels::cuda::kMaxPlaneNorm &&
       reinterpret_cast<uintptr_t>(weight) % 16 == 0) {
     MF_ASSIGN_OR_RETURN(const Planes planes, PlanesForNext(call, 0));
@@ -165,7 +170,7 @@ Status CudaBackend::ExecuteRope(const NodeCall& call) {
   args.head_dim = a.head_dim;
   args.rope_dim = a.rope_dim;
   args.neox = a.rope_style == RopeStyle::kNeox;
-  if (HoldsForStore(call)) {
+  if (HoldsForAttention(call) || HoldsForStore(call)) {
     held_.rotates = true;
     held_.rope = args;
     return OkStatus();

@@ -66,6 +66,9 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->decode_a_fuse == defaults.decode_a_fuse);
   CHECK(tuning->fuse_add == defaults.fuse_add);
   CHECK(tuning->fuse_rope == defaults.fuse_rope);
+  CHECK(tuning->fa_decode == defaults.fa_decode);
+  CHECK(tuning->fuse_combine == defaults.fuse_combine);
+  CHECK(tuning->fuse_tail == defaults.fuse_tail);
   CHECK(tuning->early_launch == defaults.early_launch);
   CHECK(tuning->prefill_gemm == defaults.prefill_gemm);
   CHECK(tuning->decode_gemm == defaults.decode_gemm);
@@ -129,11 +132,12 @@ void WalkLevers(const std::string& path, int32_t device, LeverDevice without,
     } else {
       CHECK(largest < 0.15f);  // 8-bit activations against float ones
     }
-    // What the tiny model has none of: tiles of heads, super-blocks, halves, and experts (those:
-    // model/experts_test.cc).
+    // What the tiny model has none of: heads for tensor cores (those: cuda/tail_test.cc),
+    // super-blocks, halves, and experts (those: model/experts_test.cc).
     const bool absent =
         only.empty() && (name == "fa_prefill" || name == "kq_mmvq" || name == "small_m_gemm" ||
-                         name == "expert_mmq" || name == "fuse_experts");
+                         name == "expert_mmq" || name == "fuse_experts" || name == "fa_decode" ||
+                         name == "fuse_combine" || name == "fuse_tail");
     // A machine without AVX2 runs the generic unit anyway.
     const bool same_isa = name == "isa" && FindDevices().front()->info().level == "generic";
     if (!absent && !same_isa && name != "kv_shuffle") CHECK(text(report) != text(base_report));

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What a block does before it attends: a warp a head reads the row's queries, norms and rotates
+// them where asked, and leaves them in shared memory as fragments of mma, each value as two halves.
+// The block of the row's last cells does the same with K, and stores K and V.
+#pragma once
+
+#include "kernels/cuda/attention_decode/attention_decode.h"
+#include "kernels/cuda/common/launch.cuh"
+#include "kernels/cuda/common/math.cuh"
+
+namespace minfer::kernels::cuda {
+
+inline constexpr int kDecodeHeads = 8;  // of a block: the columns of a tile of mma
+
+inline constexpr int kDecodeWarps = 8;
+inline constexpr int kDecodeThreads = kDecodeWarps * kWarp;
+static_assert(kDecodeWarps == kDecodeHeads);  // a warp a head
+
+// What a block keeps in shared memory.
+template <int kDim>
+struct DecodeShared {
+  static constexpr int kWarps = kDecodeWarps;
+  // Fragments of A, a step of 16 columns after the other: of a head's values the halves, and what
+  // these leave out eight rows below.
+  uint4 queries[kDim / 16][kWarp];
+  // The row's own K and V as they are stored.
+  alignas(16) __half own_k[kDim];
+  alignas(16) __half own_v[kDim];
+  float cos_sin[kDim];
+  float highest[kWarps][kDecodeHeads];
+  float totals[kWarps][kDecodeHeads];
+  float head_highest[kDecodeHeads];
+  float head_total[kDecodeHeads];
+  float columns[kDecodeHeads * kDim];  // DecodeColumn
+  float weights[kDecodeHeads][kAttentionStripes];
+  bool last_block;
+  // Sums of each warp, a register after the other; before, heads that are being rotated.
+  union {
+    float sums[kWarps][kDim / 4][kWarp];
+    float4 heads[kWarps][kDim / 4];
+  };
+};
+
+// Vectors of four values that a lane has of a head.
+template <int kDim>
+inline constexpr int kLaneVectors = (kDim / 4 + kWarp - 1) / kWarp;
+
+template <int kDim>
+struct HeadValues {
+  float4 v[kLaneVectors<kDim>];
+
+  __device__ void Load(const float* head, bool present) {
+#pragma unroll
+    for (int i = 0; i < kLaneVectors<kDim>; ++i) {
+      const int at = static_cast<int>(threadIdx.x) % kWarp + i * kWarp;
+      v[i] = present && at < kDim / 4 ? reinterpret_cast<const float4*>(head)[at]
+                                      : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+  }
+};
+
+// The bits of RmsNorm (vector.h) for rows of kDim values: a warp's sum for each 128 of them.
+template <int kDim>
+__device__ __forceinline__ void NormHead(const float* weight, float eps, HeadValues<kDim>* head) {
+  float total = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kLaneVectors<kDim>; ++i) {
+    const float4 x = head->v[i];
+    float sum = fmaf(x.x, x.x, 0.0f);
+    sum = fmaf(x.y, x.y, sum);
+    sum = fmaf(x.z, x.z, sum);
+    sum = fmaf(x.w, x.w, sum);
+    total += WarpSum(sum);
+  }
+  const float mean = total / static_cast<float>(kDim);
+  const float inverse = 1.0f / sqrtf(mean + eps);
+#pragma unroll
+  for (int i = 0; i < kLaneVectors<kDim>; ++i) {
+    const int at = static_cast<int>(threadIdx.x) % kWarp + i * kWarp;
+    if (at >= kDim / 4) break;
+    const float4 w = reinterpret_cast<const float4*>(weight)[at];
+    float4& x = head->v[i];
+    x = make_float4(x.x * inverse * w.x, x.y * inverse * w.y, x.z * inverse * w.z,
+                    x.w * inverse * w.w);
+  }
+}
+
+// Rotates a warp's head; `room` is the warp's own.
+template <int kDim>
+__device__ __forceinline__ void RotateWarpHead(const DecodeTail& tail, const float* cos_sin,
+                                               float4* room, HeadValues<kDim>* head) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  __syncwarp();  // a head before this one may still be read
+#pragma unroll
+  for (int i = 0; i < kLaneVectors<kDim>; ++i) {
+    if (lane + i * kWarp < kDim / 4) room[lane + i * kWarp] = head->v[i];
+  }
+  __syncwarp();
+  const auto* values = reinterpret_cast<const float*>(room);
+#pragma unroll
+  for (int i = 0; i < kLaneVectors<kDim>; ++i) {
+    const int d = 4 * (lane + i * kWarp);
+    if (d >= kDim) break;
+    head->v[i] = make_float4(Rotated(values, cos_sin, d, tail.rope_dim, tail.neox),
+                             Rotated(values, cos_sin, d + 1, tail.rope_dim, tail.neox),
+                             Rotated(values, cos_sin, d + 2, tail.rope_dim, tail.neox),
+                             Rotated(values, cos_sin, d + 3, tail.rope_dim, tail.neox));
+  }
+}
+
+__device__ __forceinline__ uint32_t PairBits(__half a, __half b) {
+  return static_cast<uint32_t>(__half_as_ushort(a)) | static_cast<uint32_t>(__half_as_ushort(b))
+                                                          << 16;
+}
+
+// Two values as halves, and as the halves of what those leave out.
+__device__ __forceinline__ uint2 SplitPair(float a, float b) {
+  const __half high_a = ClampedHalf(a);
+  const __half high_b = ClampedHalf(b);
+  return make_uint2(PairBits(high_a, high_b), PairBits(ClampedHalf(a - __half2float(high_a)),
+                                                       ClampedHalf(b - __half2float(high_b))));
+}
+
+// Four columns 4 i .. 4 i + 3 lie together in one lane's fragment, so that a lane's columns of K
+// are 16 bytes that lie together.
+template <int kDim>
+__device__ __forceinline__ void StoreQueries(const HeadValues<kDim>& head, int h,
+                                             DecodeShared<kDim>* shared) {
+  constexpr int kWide = kDim / 32 * 8;
+#pragma unroll
+  for (int v = 0; v < kLaneVectors<kDim>; ++v) {
+    const int i = static_cast<int>(threadIdx.x) % kWarp + v * kWarp;
+    if (i >= kDim / 4) break;
+    const int step = i < kWide ? i / 8 * 2 + i % 2 : kDim / 32 * 2;
+    const int part = i < kWide ? i % 8 / 2 : i - kWide;
+    const float4 x = head.v[v];
+    const uint2 first = SplitPair(x.x, x.y);
+    const uint2 second = SplitPair(x.z, x.w);
+    shared->queries[step][4 * h + part] = make_uint4(first.x, first.y, second.x, second.y);
+  }
+}
+
+// A warp's head of K or V as halves, for this block and, with a place, in the store.
+template <int kDim>
+__device__ __forceinline__ void StoreOwn(const HeadValues<kDim>& head, __half* own, uint8_t* to) {
+#pragma unroll
+  for (int v = 0; v < kLaneVectors<kDim>; ++v) {
+    const int i = static_cast<int>(threadIdx.x) % kWarp + v * kWarp;
+    if (i >= kDim / 4) break;
+    const float4 x = head.v[v];
+    const uint2 bits = make_uint2(PairBits(ClampedHalf(x.x), ClampedHalf(x.y)),
+                                  PairBits(ClampedHalf(x.z), ClampedHalf(x.w)));
+    reinterpret_cast<uint2*>(own)[i] = bits;
+    if (to != nullptr) reinterpret_cast<uint2*>(to)[i] = bits;
+  }
+}
+
+// Where a side of the store has a cell of a head; nullptr where it has none.
+template <int kDim>
+__device__ __forceinline__ uint8_t* FindCell(const KvSide& side, int64_t cell, int kv_head) {
+  constexpr int64_t kSlab = KvSlabBytes(KvFormat::kF16, kDim);
+  const int64_t page = cell / kKvPageCells;
+  if (cell < 0 || page >= side.n_pages) return nullptr;
+  return side.pages + page * side.page_bytes + kv_head * kSlab + cell % kKvPageCells * kDim * 2;
+}
+
+// What a block reads of its row before it knows how long the row is.
+template <int kDim>
+struct RowInputs {
+  HeadValues<kDim> q;
+  HeadValues<kDim> own;  // K in the last warp, V in the one before it
+  float cos_sin = 0.0f;  // thread i has value i of the row's table
+  int cell = -1;
+
+  __device__ RowInputs(const AttentionDecodeArgs& args, int64_t row, int first_head, int heads,
+                       int kv_head) {
+    const AttentionArgs& a = args.attention;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int i = static_cast<int>(threadIdx.x);
+    q.Load(a.q + (row * a.n_heads + first_head + warp) * kDim, warp < heads);
+    if (args.tail.k == nullptr) return;
+    const float* from = warp == kDecodeWarps - 1 ? args.tail.k : args.tail.v;
+    own.Load(from + (row * a.n_kv_heads + kv_head) * kDim, warp >= kDecodeWarps - 2);
+    cell = args.tail.cells[row];
+    static_assert(kDim <= kDecodeThreads);
+    if (args.tail.cos_sin != nullptr && i < args.tail.rope_dim) {
+      cos_sin = args.tail.cos_sin[row * args.tail.rope_dim + i];
+    }
+  }
+};
+
+// The row's queries, and with `owns` its K and V, which go to the store too with `stores`. Ends
+// with the block's barrier.
+template <int kDim>
+__device__ __forceinline__ void PrepareRow(const AttentionDecodeArgs& args, int kv_head, bool owns,
+                                           bool stores, RowInputs<kDim>* row,
+                                           DecodeShared<kDim>* shared) {
+  const DecodeTail& tail = args.tail;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const bool is_k = warp == kDecodeWarps - 1;
+  if (tail.cos_sin != nullptr) {
+    if (static_cast<int>(threadIdx.x) < tail.rope_dim) shared->cos_sin[threadIdx.x] = row->cos_sin;
+    __syncthreads();
+  }
+  // Q, and then K in its warp: the same code twice.
+  const int rounds = is_k && owns ? 2 : 1;
+  for (int round = 0; round < rounds; ++round) {
+    HeadValues<kDim> head = round == 0 ? row->q : row->own;
+    const float* norm = round == 0 ? tail.q_norm : tail.k_norm;
+    if (norm != nullptr) NormHead<kDim>(norm, round == 0 ? tail.q_eps : tail.k_eps, &head);
+    if (tail.cos_sin != nullptr) {
+      RotateWarpHead<kDim>(tail, shared->cos_sin, shared->heads[warp], &head);
+    }
+    if (round == 0) {
+      StoreQueries<kDim>(head, warp, shared);
+    } else {
+      row->own = head;
+    }
+  }
+  if (owns && warp >= kDecodeWarps - 2) {
+    const KvSide& side = is_k ? args.attention.k : args.attention.v;
+    StoreOwn<kDim>(row->own, is_k ? shared->own_k : shared->own_v,
+                   stores ? FindCell<kDim>(side, row->cell, kv_head) : nullptr);
+  }
+  __syncthreads();
+}
+
+}  // namespace minfer::kernels::cuda
