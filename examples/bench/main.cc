@@ -119,6 +119,9 @@ class Bench {
   mf::Result<void> Place(const std::string& path, uint32_t n_threads, uint32_t n_sessions,
                          mf_kv_type kv_type);
   mf::Result<void> Measure(const Test& test, std::vector<Variant>* variants);
+  // How the first variant saw the choice at which row's tokens part from its own.
+  static mf::Result<double> LeadOf(const Test& test, const Row& first, const Row& row,
+                                   Runner* runner);
   double MachineBandwidth(uint32_t n_threads);
 
   const Options& options_;
@@ -226,6 +229,7 @@ mf::Result<void> Bench::Measure(const Test& test, std::vector<Variant>* variants
       tokens[v] = std::move(timing->tokens);
     }
   }
+  const size_t first = rows_.size();
   for (size_t v = 0; v < variants->size(); ++v) {
     Row row = (*variants)[v].row;
     row.test = test.Name();
@@ -233,8 +237,23 @@ mf::Result<void> Bench::Measure(const Test& test, std::vector<Variant>* variants
     row.tokens = std::move(tokens[v]);
     if (test.generate) row.weight_bytes_second = bench::SpreadOf(bytes[v]).median;
     rows_.push_back(std::move(row));
+    const mf::Result<double> lead =
+        LeadOf(test, rows_[first], rows_.back(), (*variants)[0].runner.get());
+    if (!lead) return lead.error();
+    rows_.back().lead = *lead;
   }
   return {};
+}
+
+mf::Result<double> Bench::LeadOf(const Test& test, const Row& first, const Row& row,
+                                 Runner* runner) {
+  if (row.tokens.size() != first.tokens.size()) return 0.0;
+  const auto at = std::mismatch(first.tokens.begin(), first.tokens.end(), row.tokens.begin());
+  if (at.first == first.tokens.end()) return 0.0;
+  // All sessions are asked the same.
+  const auto of_session = static_cast<ptrdiff_t>(first.tokens.size() / first.n_sessions);
+  const auto begin = at.first - (at.first - first.tokens.begin()) % of_session;
+  return runner->Lead(test.depth, {begin, at.first}, *at.first, *at.second);
 }
 
 int Fail(const std::string& path, const mf::Error& error) {

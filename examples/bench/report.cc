@@ -87,8 +87,8 @@ void PrintFirstDifference(const Row& a, const Row& b) {
   }
   const size_t of_session = a.tokens.size() / a.n_sessions;
   const auto i = static_cast<size_t>(at.first - a.tokens.begin());
-  std::printf("tokens differ from number %zu of session %zu on\n", i % of_session + 1,
-              i / of_session + 1);
+  std::printf("tokens differ from number %zu of session %zu on, where %d leads %d by %.4f\n",
+              i % of_session + 1, i / of_session + 1, *at.first, *at.second, b.lead);
 }
 
 // Where several tunings were measured: each against the first of its test.

@@ -185,4 +185,24 @@ mf::Result<Timing> Runner::Generate(uint32_t depth, uint32_t n) {
   return timing;
 }
 
+mf::Result<double> Runner::Lead(uint32_t depth, const std::vector<mf_token>& generated,
+                                mf_token chosen, mf_token other) {
+  mf::Result<void> done = GoTo(std::max(depth, 1u) - 1);
+  if (done) done = Feed(1);
+  if (done) done = RunPending();
+  // One by one, with the kernels that generated them.
+  for (size_t i = 0; done && i < generated.size(); ++i) {
+    done = sessions_[0].feed(std::vector<mf_token>{generated[i]});
+    if (done) done = sessions_[0].decode();
+  }
+  if (!done) return done.error();
+  const float* logits = nullptr;
+  size_t count = 0;
+  mf::Error error;
+  if (mf_session_logits(sessions_[0].get(), &logits, &count, error.out()) != MF_STATUS_OK) {
+    return error;
+  }
+  return static_cast<double>(logits[chosen]) - static_cast<double>(logits[other]);
+}
+
 }  // namespace bench

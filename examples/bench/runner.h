@@ -50,6 +50,11 @@ class Runner {
   // Every session at `depth` generates `n` tokens: sampled, and fed back.
   mf::Result<Timing> Generate(uint32_t depth, uint32_t n);
 
+  // By how much the logit of `chosen` is above that of `other`, where `depth` tokens and then these
+  // were generated, as Generate did.
+  mf::Result<double> Lead(uint32_t depth, const std::vector<mf_token>& generated, mf_token chosen,
+                          mf_token other);
+
   mf::Context& context() { return context_; }
   mf::Session& session() { return sessions_[0]; }
   // Tokens of plain text without meaning, the same at every call.

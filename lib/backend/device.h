@@ -6,7 +6,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 
@@ -64,9 +66,30 @@ struct BackendOptions {
   int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
 };
 
+// Matrices that a store keeps in other layouts too, beside the stored one. Backends that have no
+// use for a layout leave it out.
+struct WeightCopies {
+  struct HalfMember {
+    std::string name;   // of the weight
+    int64_t first = 0;  // its first row in the group's
+  };
+  // Matrices of the same k as halves, side by side, each rounded up to eight rows; or two, gate and
+  // up, interleaved by eights.
+  struct HalfGroup {
+    std::vector<HalfMember> members;
+    int64_t rows = 0;
+    bool interleaved = false;
+  };
+  std::vector<HalfGroup> halves;
+  bool expand_q6k = false;         // codes of Q6_K a byte each
+  bool scale_q4k = false;          // scales of Q4_K multiplied out
+  std::set<std::string> products;  // names that these two are for
+};
+
 struct WeightStoreOptions {
   std::shared_ptr<HostMemory> memory;
   const Logger* logger = nullptr;  // outlives the store
+  WeightCopies copies;
 };
 
 class Device {

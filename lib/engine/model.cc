@@ -10,6 +10,7 @@
 #include "base/str_cat.h"
 #include "engine/backends.h"
 #include "engine/device_choice.h"
+#include "engine/weight_copies.h"
 #include "tokenizer/gguf_vocabulary.h"
 
 namespace minfer {
@@ -28,6 +29,22 @@ const uint8_t* DataInPlace(const ModelHeader& header, const ModelOptions& option
   if (options.read_weights || place.tensors.size() > 1) return nullptr;
   const uint8_t* data = header.files.TensorData(header.files.tensors()[place.tensors[0]]);
   return data == nullptr ? nullptr : data + place.offset;
+}
+
+// What the stores of a model keep, in the order of the placement's devices.
+StatusOr<std::vector<WeightCopies>> CopiesOf(const ModelDescription& model,
+                                             const ModelOptions& options,
+                                             const Placement& placement) {
+  MF_ASSIGN_OR_RETURN(const Tuning tuning, ParseTuning(options.tuning, LeverScope::kModel));
+  MF_ASSIGN_OR_RETURN(const std::vector<uint32_t> masks, PlaceWeights(placement, model));
+  std::vector<WeightCopies> all;
+  for (size_t d = 0; d < placement.devices.size(); ++d) {
+    std::vector<bool> reads;
+    for (const uint32_t mask : masks) reads.push_back((mask >> d & 1u) != 0);
+    MF_ASSIGN_OR_RETURN(WeightCopies copies, ChooseWeightCopies(model, tuning, reads));
+    all.push_back(std::move(copies));
+  }
+  return all;
 }
 
 Status Cancelled(uint64_t done, uint64_t total) {
@@ -117,9 +134,12 @@ StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& opt
   const ModelDescription& model = header.description;
   MF_ASSIGN_OR_RETURN(const Placement placement, PlaceModel(header, options));
   MF_ASSIGN_OR_RETURN(const std::vector<uint32_t> masks, PlaceWeights(placement, model));
+  MF_ASSIGN_OR_RETURN(std::vector<WeightCopies> copies, CopiesOf(model, options, placement));
   for (size_t d = 0; d < placement.devices.size(); ++d) {
+    WeightStoreOptions store_options;
+    store_options.copies = std::move(copies[d]);
     MF_ASSIGN_OR_RETURN(const std::shared_ptr<WeightStore> store,
-                        placement.devices[d]->CreateWeightStore(WeightStoreOptions()));
+                        placement.devices[d]->CreateWeightStore(store_options));
     for (size_t id = 0; id < model.weight_table.size(); ++id) {
       if ((masks[id] >> d & 1u) == 0) continue;
       const WeightInfo& info = model.weight_table[id];
@@ -143,9 +163,12 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   WeightStoreOptions store_options;
   store_options.memory = model->memory_;
   store_options.logger = model->logger_.get();
-  for (const std::shared_ptr<const Device>& device : model->placement_.devices) {
+  MF_ASSIGN_OR_RETURN(std::vector<WeightCopies> copies,
+                      CopiesOf(model->description(), options, model->placement_));
+  for (size_t d = 0; d < copies.size(); ++d) {
+    store_options.copies = std::move(copies[d]);
     MF_ASSIGN_OR_RETURN(std::shared_ptr<WeightStore> store,
-                        device->CreateWeightStore(store_options));
+                        model->placement_.devices[d]->CreateWeightStore(store_options));
     model->stores_.push_back(std::move(store));
   }
   MF_RETURN_IF_ERROR(model->LoadRope());

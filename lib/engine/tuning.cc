@@ -78,6 +78,12 @@ constexpr Lever kLevers[] = {
     {"gpu_budget_mib", 0, 0, 1 << 30, LeverResult::kTolerance, LeverScope::kModel,
      LeverDevice::kAny,
      "as many layers on the model's device as have so many MiB of weights there; 0: no limit"},
+    {"w16_cache", 0, 0, 1 << 30, LeverResult::kTolerance, LeverScope::kModel, LeverDevice::kCuda,
+     "MiB of the device for f16 copies of quantised matrices, for prompts of 256 rows and more"},
+    {"q6k_exp", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kModel, LeverDevice::kCuda,
+     "a copy of Q6_K with a byte a code, for 9 rows and more on integer tensor cores"},
+    {"q4k_dsc", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kModel, LeverDevice::kCuda,
+     "a copy of Q4_K with its scales multiplied out, for 9 rows and more on integer tensor cores"},
     {"device_sampling", 1, 0, 2, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "rows of logits stay on the device where its best entries are enough to pick a token; 2: the "
      "same way on the CPU"},
@@ -122,6 +128,9 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "reference") tuning->reference = value != 0;
   if (name == "gpu_layers") tuning->gpu_layers = static_cast<int32_t>(value);
   if (name == "gpu_budget_mib") tuning->gpu_budget_mib = static_cast<int32_t>(value);
+  if (name == "w16_cache") tuning->w16_cache = static_cast<int32_t>(value);
+  if (name == "q6k_exp") tuning->q6k_exp = value != 0;
+  if (name == "q4k_dsc") tuning->q4k_dsc = value != 0;
   if (name == "device_sampling") tuning->device_sampling = static_cast<int32_t>(value);
   if (name == "cuda_tier") tuning->cuda_tier = static_cast<int32_t>(value);
   if (name == "isa") tuning->isa = static_cast<int32_t>(value);

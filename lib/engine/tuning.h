@@ -65,6 +65,9 @@ struct Tuning {
   bool fa_prefill = true;
   int32_t gpu_layers = -1;
   int32_t gpu_budget_mib = 0;
+  int32_t w16_cache = 0;
+  bool q6k_exp = false;
+  bool q4k_dsc = false;
   int32_t device_sampling = 1;
   int32_t cuda_tier = 0;
   int32_t isa = -1;

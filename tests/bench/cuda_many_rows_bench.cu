@@ -17,6 +17,7 @@
 #include "kernels/cuda/hopper_gemm/hopper_gemm.h"
 #include "kernels/cuda/matvec/matvec.h"
 #include "kernels/cuda/mmq/mmq.h"
+#include "kernels/cuda/mmq/mmq_copy.h"
 #include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 
@@ -102,8 +103,8 @@ double Microseconds(cudaStream_t stream, const std::function<KernelStatus()>& la
 
 // As many copies of the weights as the L2 cannot hold take turns.
 void TimeMmq(cudaStream_t stream, const Device& device, ElementType type, int64_t n, int64_t k,
-             bool residual, bool raw = true) {
-  const int64_t bytes = WeightRowBytes(type, k) * n;
+             bool residual, bool raw = true, bool copy = false) {
+  const int64_t bytes = (copy ? MmqCopyRowBytes(type, k) : WeightRowBytes(type, k)) * n;
   const int64_t copies = std::min<int64_t>(16, 200'000'000 / bytes + 1);
   const Memory weights(bytes * copies, stream);
   const Memory x(kMmqMaxRows * k * 4, stream);
@@ -127,13 +128,16 @@ void TimeMmq(cudaStream_t stream, const Device& device, ElementType type, int64_
       args.n_parts = 1;
       args.parts[0] = {weights.data() + turn++ % copies * bytes, n, nullptr,
                        reinterpret_cast<float*>(out.data()), n};
-      return Mmq(args, {partials.data(), partial_bytes, device.shared_bytes, raw}, stream);
+      return Mmq(args, {partials.data(), partial_bytes, device.shared_bytes, raw, copy}, stream);
     });
     const double rate = static_cast<double>(bytes) / us * 1e6;
     std::printf("mmq %s %lldx%lld, %lld rows%s%s: %.1f us, %.0f GB/s, %.0f %%\n",
                 FindElementTraits(type)->name, static_cast<long long>(n), static_cast<long long>(k),
-                static_cast<long long>(m), residual ? " twice" : "", raw ? "" : " by registers", us,
-                rate * 1e-9, 100.0 * rate / kBytesPerSecond);
+                static_cast<long long>(m), residual ? " twice" : "",
+                !raw   ? " by registers"
+                : copy ? " from a copy"
+                       : "",
+                us, rate * 1e-9, 100.0 * rate / kBytesPerSecond);
   }
 }
 
@@ -310,6 +314,10 @@ int Run() {
   TimeMmq(stream, device, ElementType::kQ4_0, 4864, 896, false);
   TimeMmq(stream, device, ElementType::kQ4_K, 18944, 3584, false, false);
   TimeMmq(stream, device, ElementType::kQ6_K, 3584, 18944, true, false);
+  TimeMmq(stream, device, ElementType::kQ4_K, 18944, 3584, false, true, true);
+  TimeMmq(stream, device, ElementType::kQ4_K, 3584, 3584, false, true, true);
+  TimeMmq(stream, device, ElementType::kQ6_K, 3584, 18944, true, true, true);
+  TimeMmq(stream, device, ElementType::kQ6_K, 152064, 3584, true, true, true);
   TimeSmall(stream, ElementType::kF16, 18944, 3584);
   TimeSmall(stream, ElementType::kBF16, 3584, 3584);
   TimeSmall(stream, ElementType::kBF16, 4864, 896);

@@ -3,6 +3,7 @@
 
 // Levers with something of their own to count: recordings of prompts, reads through pinned memory,
 // and the shared memory that kernels are let have.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "backend/cuda/cuda_backend.h"
@@ -78,6 +79,81 @@ TEST_CASE("CUDA levers: repeated prompts of two lengths are replayed, with the s
     REQUIRE(off != nullptr);
     CHECK(on->calls == 3);
     CHECK(off->reason == "tuning prefill_capture=0");
+  }
+}
+
+// What a model with the levers says after a long prompt, and one of a few rows.
+std::vector<std::vector<float>> Said(const std::shared_ptr<const Model>& model,
+                                     std::vector<KernelReport>* report) {
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 512;
+  options.n_micro_batch = 512;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  std::vector<std::vector<float>> said;
+  for (const size_t rows : {300u, 20u, 1u}) {
+    std::vector<int32_t> tokens;
+    for (size_t i = 0; i < rows; ++i) tokens.push_back(3 + static_cast<int32_t>(i * 7 % 90));
+    said.push_back(Decode(session.get(), tokens));
+  }
+  *report = context->kernel_report();
+  return said;
+}
+
+TEST_CASE("CUDA levers: copies in other layouts are planned, read, and keep the bits", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  RandomModelSpec spec;
+  spec.n_embd = 256;
+  spec.n_heads = 4;
+  spec.head_dim = 64;
+  spec.n_ff = 512;
+  const auto load = [&](const std::string& path, const std::string& tuning, uint64_t* planned) {
+    ModelOptions options;
+    options.device = *device;
+    options.tuning = tuning;
+    const auto open = [&] {
+      StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kMap);
+      MF_REQUIRE_OK(files);
+      return *std::move(files);
+    };
+    StatusOr<ModelHeader> header = ReadModelHeader(open(), options);
+    MF_REQUIRE_OK(header);
+    StatusOr<MemoryUse> plan = PlanModel(*header, options);
+    MF_REQUIRE_OK(plan);
+    *planned = (*plan)[MemoryClass::kWeights];
+    StatusOr<std::shared_ptr<const Model>> model = Model::Load(open(), options);
+    MF_REQUIRE_OK(model);
+    CHECK((*model)->memory().of(MemoryClass::kWeights).bytes == *planned);
+    return *model;
+  };
+  struct Case {
+    ElementType type;
+    const char* tuning;
+    const char* reason;
+    uint64_t more;  // bytes of weights, at least
+  };
+  // Of 1,152 KiB of halves a layer all but W_down fit a MiB, and the second O.
+  for (const Case& c : {Case{ElementType::kQ4_K, "w16_cache=64", "tuning w16_cache", 2 << 20},
+                        Case{ElementType::kQ4_K, "w16_cache=1", "tuning w16_cache", 512 << 10},
+                        Case{ElementType::kQ6_K, "q6k_exp=1", "tuning q6k_exp=1", 1 << 20},
+                        Case{ElementType::kQ4_K, "q4k_dsc=1", "tuning q4k_dsc=1", 512 << 10}}) {
+    INFO(c.tuning);
+    spec.type = c.type;
+    const std::string path = MakeRandomModel(spec);
+    uint64_t without = 0, with = 0;
+    std::vector<KernelReport> report, report_with;
+    const auto want = Said(load(path, "", &without), &report);
+    const auto got = Said(load(path, c.tuning, &with), &report_with);
+    CHECK(got == want);
+    CHECK(with >= without + c.more);
+    const auto names = [&](const std::vector<KernelReport>& rows) {
+      return std::any_of(rows.begin(), rows.end(),
+                         [&](const KernelReport& row) { return row.reason == c.reason; });
+    };
+    CHECK_FALSE(names(report));
+    CHECK(names(report_with));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/cuda/half_gemm/half_gemm.h"
 #include "kernels/cuda/hopper_gemm/hopper_gemm.h"
 #include "kernels/cuda/mmq/mmq.h"
+#include "kernels/cuda/mmq/mmq_copy.h"
 #include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/tensor_gemm/tensor_gemm.h"
 #include "kernels/cuda/vector/vector.h"
@@ -117,7 +118,7 @@ kernels::cuda::MmqScratch ScratchOf(const DeviceBytes& partials, uint64_t bytes)
 
 std::vector<float> RunMmq(const TestStream& stream, ElementType type, const DeviceBytes& weights,
                           const std::vector<float>& x, int64_t m, int64_t n, int64_t k,
-                          bool residual, const float* bias, bool raw = true) {
+                          bool residual, const float* bias, bool raw = true, bool copies = false) {
   const DeviceBytes dx = ToDevice(x);
   const DeviceBytes tiles(static_cast<size_t>(kernels::cuda::MmqActivationBytes(m, k, residual)));
   const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
@@ -137,6 +138,7 @@ std::vector<float> RunMmq(const TestStream& stream, ElementType type, const Devi
   // As on a device that has less shared memory.
   if (m == 30) scratch.shared_opt_in_bytes = (raw ? 99 : 64) << 10;
   scratch.raw = raw;
+  scratch.copies = copies;
   REQUIRE(kernels::cuda::Mmq(args, scratch, stream.get()) == KernelStatus::kOk);
   REQUIRE(stream.Wait());
   CHECK(out.GuardsHold());
@@ -167,6 +169,19 @@ TEST_CASE("CUDA kernels: MMQ is the product with the rounded activations", "[cud
         // Staged through registers, as before 8.0.
         CHECK(SameBits(
             RunMmq(stream, type, weights, x, m, n, k, residual, dbias.as<float>(), false), got));
+        const int64_t row_bytes = kernels::cuda::MmqCopyRowBytes(type, k);
+        CHECK((row_bytes > 0) == (type == ElementType::kQ4_K || type == ElementType::kQ6_K));
+        if (row_bytes == 0) continue;
+        std::vector<uint8_t> packed(static_cast<size_t>(n * row_bytes));
+        for (int64_t r = 0; r < n; ++r) {
+          REQUIRE(kernels::cuda::PackMmqCopyRow(
+                      type, k,
+                      matrix.stored.data() + static_cast<size_t>(r) * matrix.stored.row_bytes,
+                      packed.data() + r * row_bytes) == KernelStatus::kOk);
+        }
+        CHECK(SameBits(RunMmq(stream, type, ToDevice(packed), x, m, n, k, residual,
+                              dbias.as<float>(), true, true),
+                       got));
       }
     }
   }

@@ -200,6 +200,9 @@ class Programs(unittest.TestCase):
         rows = json.loads(self.run_ok(BENCH, "-m", self.tiny, "-p", "16", "-n", "0", "-r", "2",
                                       "--tuning", "", "--tuning", "", "-o", "json")[0])
         self.assertEqual(len(rows), 2)
+        text, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "0", "-n", "24", "-r", "1",
+                              "--tuning", "", "--tuning", "reference=1")
+        self.assertRegex(text, r"the same 24 tokens|where \d+ leads \d+ by \d")
 
     def test_bench_measures_cancels(self):
         out, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "512", "-n", "64", "--cancel", "-r", "2")

@@ -4,6 +4,7 @@
 #include "kernels/cuda/mmq/mmq.h"
 
 #include "kernels/cuda/common/row_layout.h"
+#include "kernels/cuda/mmq/mmq_copy.h"
 #include "kernels/cuda/mmq/mmq_kernel.cuh"
 
 namespace minfer::kernels::cuda {
@@ -88,6 +89,9 @@ KernelStatus Mmq32(ElementType type, const MmqKernelArgs& args, const MmqScratch
 KernelStatus Mmq256(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
                     KernelStream stream);
 
+KernelStatus MmqFromCopy(ElementType type, const MmqKernelArgs& args, const MmqScratch& scratch,
+                         KernelStream stream);
+
 KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, KernelStream stream) {
   if (args.m < 0 || args.m > kMmqMaxRows || args.k <= 0 || args.n_parts < 0 ||
       args.n_parts > kMmvqMaxParts) {
@@ -98,7 +102,9 @@ KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, KernelStream s
   if (gated && (args.n_parts != 2 || args.parts[0].n != args.parts[1].n)) {
     return KernelStatus::kBadShape;
   }
-  const int64_t row_bytes = WeightRowBytes(args.type, args.k);
+  const int64_t row_bytes =
+      scratch.copies ? MmqCopyRowBytes(args.type, args.k) : WeightRowBytes(args.type, args.k);
+  if (row_bytes == 0) return KernelStatus::kUnsupportedType;
   // The rows of a block are addressed with 32 bits.
   if (row_bytes >= int64_t{1} << 24) return KernelStatus::kBadShape;
   MmqKernelArgs kernel = {};
@@ -122,6 +128,7 @@ KernelStatus Mmq(const MmvqArgs& args, const MmqScratch& scratch, KernelStream s
   kernel.rows = static_cast<int>(args.m);
   kernel.passes = args.residual ? 2 : 1;
   kernel.pass_bytes = MmqActivationBytes(args.m, args.k, false);
+  if (scratch.copies) return MmqFromCopy(args.type, kernel, scratch, stream);
   return FindElementTraits(args.type)->block_elements == 256
              ? Mmq256(args.type, kernel, scratch, stream)
              : Mmq32(args.type, kernel, scratch, stream);

@@ -45,6 +45,8 @@ struct MmqScratch {
   int32_t shared_opt_in_bytes = 0;  // shared memory that a block may ask for
   // Bytes come to shared memory by cp.async (from 8.0 on), otherwise through registers.
   bool raw = true;
+  // The parts' weights are copies in the layout of mmq_copy.h; only with `raw`.
+  bool copies = false;
 };
 
 // As Mmvq, with up to kMmqMaxRows rows, activations by QuantizeTiles. kUnsupportedType where a

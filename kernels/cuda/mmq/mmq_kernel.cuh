@@ -65,7 +65,8 @@ __device__ __forceinline__ uint32_t MmqWordAt(const uint8_t* p) {
 //   Unit: Load(at, lane, half) reads the headers of rows lane / 4 and + 8 of a warp's sixteen;
 //         Pair(i, codes) gives blocks 2 j and 2 j + 1, j = 2 half + i; Mins(lane, mins, factors),
 //         with kHasMin, the mins of block 4 half + lane % 4 of both rows, and what they count with
-template <ElementType type>
+// kCopy: of the copies in mmq_copy.h.
+template <ElementType type, bool kCopy = false>
 struct MmqType;
 
 // Blocks 2 j and 2 j + 1 of rows lane / 4 and lane / 4 + 8 as the tensor cores take them.
@@ -171,10 +172,10 @@ __device__ __forceinline__ void AddBlock(const uint32_t* codes, const float* sca
 
 // Half a unit of k for a warp: its sixteen rows and the tiles of activations; kSome: only the first
 // `tiles` of them.
-template <ElementType type, int kTiles, bool kSome = false>
+template <ElementType type, int kTiles, bool kSome = false, bool kCopy = false>
 __device__ __forceinline__ void MultiplyUnit(int passes, const uint8_t* weights, const uint8_t* x,
                                              int half, float (*sums)[4], int tiles = kTiles) {
-  using Type = MmqType<type>;
+  using Type = MmqType<type, kCopy>;
   const int lane = threadIdx.x % kWarp;
   typename Type::Unit unit;
   unit.Load(weights, lane, half);
@@ -285,14 +286,14 @@ __device__ __forceinline__ float MmqGated(MmvqGate gate, float g, float up) {
   return (gate == MmvqGate::kSilu ? Silu(g) : GeluTanh(g)) * up;
 }
 
-template <ElementType type, bool kRaw = true>
+template <ElementType type, bool kRaw = true, bool kCopy = false>
 __host__ __device__ constexpr int MmqStages() {
-  return !kRaw || MmqType<type>::kPitch > 208 ? 2 : 3;
+  return !kRaw || MmqType<type, kCopy>::kPitch > 208 ? 2 : 3;
 }
 
-template <ElementType type, int kTiles>
+template <ElementType type, int kTiles, bool kCopy = false>
 __host__ __device__ constexpr int MmqStageBytes(int passes) {
-  return kMmqRows * MmqType<type>::kPitch + passes * kTiles * kMmqUnitBytes;
+  return kMmqRows * MmqType<type, kCopy>::kPitch + passes * kTiles * kMmqUnitBytes;
 }
 
 // Adds what a warp of the second half has to the sums of the first, then, with a gate that is not
@@ -331,12 +332,12 @@ __device__ __forceinline__ bool JoinSums(MmvqGate act, bool gates, float* shared
   return true;
 }
 
-template <ElementType type, int kTiles, bool kRaw>
+template <ElementType type, int kTiles, bool kRaw, bool kCopy>
 __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     MmqKernel(const __grid_constant__ MmqKernelArgs args) {
   extern __shared__ __align__(128) uint8_t shared[];
-  using Type = MmqType<type>;
-  constexpr int kStages = MmqStages<type, kRaw>();
+  using Type = MmqType<type, kCopy>;
+  constexpr int kStages = MmqStages<type, kRaw, kCopy>();
   const int warp = threadIdx.x / kWarp;
   const int group = warp % kMmqGroups;
   const bool gated = args.gate != MmvqGate::kNone;
@@ -355,7 +356,7 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     rows.first[h] = static_cast<const uint8_t*>(weights) + first * int64_t{args.weight_row_bytes};
     rows.last[h] = static_cast<int>(min(part.n - 1 - first, int64_t{kMmqHalf - 1}));
   }
-  const int stage_bytes = MmqStageBytes<type, kTiles>(args.passes);
+  const int stage_bytes = MmqStageBytes<type, kTiles, kCopy>(args.passes);
   const int begin = args.units * split / splits;
   const int end = args.units * (split + 1) / splits;
   typename Type::Stager stager;
@@ -380,8 +381,9 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
     __syncthreads();
     stage(u + kStages - 1, filling);
     const uint8_t* staged = shared + slot * stage_bytes;
-    MultiplyUnit<type, kTiles>(args.passes, staged + group * 16 * Type::kPitch,
-                               staged + kMmqRows * Type::kPitch, warp / kMmqGroups, sums);
+    MultiplyUnit<type, kTiles, false, kCopy>(args.passes, staged + group * 16 * Type::kPitch,
+                                             staged + kMmqRows * Type::kPitch, warp / kMmqGroups,
+                                             sums);
     slot = slot + 1 == kStages ? 0 : slot + 1;
     filling = filling + 1 == kStages ? 0 : filling + 1;
   }
@@ -396,9 +398,10 @@ __global__ void __launch_bounds__(kMmqThreads, kTiles > 4 ? 1 : 2)
 // In mmq.cu: adds the parts of k of the matrices that were split.
 KernelStatus ReduceMmq(const MmqKernelArgs& args, KernelStream stream);
 
-template <ElementType type, int kTiles, bool kRaw>
+template <ElementType type, int kTiles, bool kRaw, bool kCopy>
 KernelStatus LaunchMmq(MmqKernelArgs* args, int32_t shared_limit, KernelStream stream) {
-  const int shared = MmqStages<type, kRaw>() * MmqStageBytes<type, kTiles>(args->passes);
+  const int shared =
+      MmqStages<type, kRaw, kCopy>() * MmqStageBytes<type, kTiles, kCopy>(args->passes);
   if (shared > shared_limit) return KernelStatus::kUnsupportedType;
   const bool gated = args->gate != MmvqGate::kNone;
   int64_t grid = 0;
@@ -410,25 +413,25 @@ KernelStatus LaunchMmq(MmqKernelArgs* args, int32_t shared_limit, KernelStream s
   }
   if (grid > kMaxGridX) return KernelStatus::kBadShape;
   if (grid == 0) return KernelStatus::kOk;
-  KernelStatus status = AllowSharedBytes(MmqKernel<type, kTiles, kRaw>, shared, stream);
+  KernelStatus status = AllowSharedBytes(MmqKernel<type, kTiles, kRaw, kCopy>, shared, stream);
   if (status != KernelStatus::kOk) return status;
   status =
-      Launch(MmqKernel<type, kTiles, kRaw>,
+      Launch(MmqKernel<type, kTiles, kRaw, kCopy>,
              {dim3(static_cast<unsigned>(grid)), dim3(kMmqThreads), static_cast<size_t>(shared)},
              stream, *args);
   return status != KernelStatus::kOk || !split ? status : ReduceMmq(*args, stream);
 }
 
 // The rows in `args`, as many at once as the shared memory of the device allows.
-template <ElementType type, bool kRaw>
+template <ElementType type, bool kRaw, bool kCopy = false>
 KernelStatus RunStaged(const MmqKernelArgs& args, int32_t shared_limit, KernelStream stream) {
   // Older devices have no room for eight, and for two of some types neither.
   constexpr int kMost = kRaw ? 8 : 4;
   constexpr int kLeast = kRaw ? 2 : 1;
   int tiles = 0;
   for (const int t : {kMost, 4, kLeast}) {
-    const int bytes = kMmqRows * MmqType<type>::kPitch + args.passes * t * kMmqUnitBytes;
-    if (MmqStages<type, kRaw>() * bytes > shared_limit) continue;
+    const int bytes = kMmqRows * MmqType<type, kCopy>::kPitch + args.passes * t * kMmqUnitBytes;
+    if (MmqStages<type, kRaw, kCopy>() * bytes > shared_limit) continue;
     if (tiles == 0 || args.rows <= 8 * t) tiles = t;
   }
   if (tiles == 0) return KernelStatus::kUnsupportedType;
@@ -441,9 +444,9 @@ KernelStatus RunStaged(const MmqKernelArgs& args, int32_t shared_limit, KernelSt
       if (now.parts[p].out != nullptr) now.parts[p].out += first * now.parts[p].out_stride;
     }
     const KernelStatus status =
-        tiles == kLeast ? LaunchMmq<type, kLeast, kRaw>(&now, shared_limit, stream)
-        : tiles == 4    ? LaunchMmq<type, 4, kRaw>(&now, shared_limit, stream)
-                        : LaunchMmq<type, kMost, kRaw>(&now, shared_limit, stream);
+        tiles == kLeast ? LaunchMmq<type, kLeast, kRaw, kCopy>(&now, shared_limit, stream)
+        : tiles == 4    ? LaunchMmq<type, 4, kRaw, kCopy>(&now, shared_limit, stream)
+                        : LaunchMmq<type, kMost, kRaw, kCopy>(&now, shared_limit, stream);
     if (status != KernelStatus::kOk) return status;
   }
   return KernelStatus::kOk;

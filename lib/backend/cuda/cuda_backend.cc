@@ -325,11 +325,19 @@ Status CudaBackend::ReserveScratch(uint64_t bytes) {
 StatusOr<const void*> CudaBackend::Weight(const NodeCall& call, size_t index) const {
   const WeightId id = call.node->weights[index];
   const auto* store = static_cast<const CudaWeightStore*>(call.weights);
-  const void* data = store == nullptr ? nullptr : store->data(id);
+  const void* data = store == nullptr ? nullptr : store->entry(id).data;
   if (data == nullptr) {
     return NodeError(call, StrCat("weight '", call.graph->weight(id).name, "' is not registered"));
   }
   return data;
+}
+
+Status CudaBackend::TakeMatrix(const NodeCall& call, size_t index, Product* product) const {
+  const WeightId id = call.node->weights[index];
+  product->info = &call.graph->weight(id);
+  MF_ASSIGN_OR_RETURN(product->weights, Weight(call, index));
+  product->copies = static_cast<const CudaWeightStore*>(call.weights)->entry(id);
+  return OkStatus();
 }
 
 StatusOr<float*> CudaBackend::Floats(const BufferRange& range) const {
@@ -357,6 +365,10 @@ void CudaBackend::CountReport(const NodeCall& call, int64_t shape, int32_t varia
   }
   row.op = std::string(OpName(call.node->op));
   row.calls = 1;
+  if (options_.logger != nullptr) {
+    options_.logger->Debug("CUDA: ", row.op, row.detail.empty() ? "" : " ", row.detail, ": ",
+                           row.kernel, " (", row.reason, ")");
+  }
   report_.push_back(std::move(row));
   report_keys_.push_back(key);
 }

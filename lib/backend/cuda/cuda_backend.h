@@ -14,6 +14,8 @@
 #include "backend/cuda/cuda_readback.h"
 #include "backend/cuda/cuda_stream.h"
 #include "backend/cuda/cuda_upload.h"
+#include "backend/cuda/cuda_weight_store.h"
+#include "backend/cuda/product_choice.h"
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/attention_decode/attention_decode.h"
@@ -22,9 +24,7 @@
 #include "kernels/cuda/experts/expert_mmq.h"
 #include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/kv/kv_store.h"
-#include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/mmvq/mmvq.h"
-#include "kernels/cuda/small_gemm/small_gemm.h"
 #include "kernels/cuda/transfer/scatter.h"
 #include "kernels/cuda/vector/vector.h"
 
@@ -110,6 +110,7 @@ class CudaBackend final : public Backend {
   struct Product {
     const WeightInfo* info = nullptr;
     const void* weights = nullptr;
+    CudaWeightStore::Entry copies;
     const float* bias = nullptr;
     float* out = nullptr;
   };
@@ -120,13 +121,6 @@ class CudaBackend final : public Backend {
     return {info.type, product.weights, info.ne1,    info.ne0, x,
             m,         product.bias,    product.out, info.ne1};
   }
-  // The kernels for more rows than MMVQ takes.
-  enum class ManyRows { kInteger, kHalves, kDecoding, kFloat, kSmall };
-  // The most rows of halves that go to kSmall or kFloat, of those that go to kInteger, and of those
-  // that go to kDecoding where there is kHalves.
-  static constexpr int64_t kFloatRows = kernels::cuda::kSmallGemmMaxRows - 1;
-  static constexpr int64_t kIntegerRows = kernels::cuda::kMmqMaxRows;
-  static constexpr int64_t kDecodingRows = 255;
   // Scratch's end, all zeros between launches.
   static constexpr uint64_t kCounterBytes = 64 << 10;
   // How a node reads its input where rows are few.
@@ -202,6 +196,7 @@ class CudaBackend final : public Backend {
   Status NodeError(const NodeCall& call, const std::string& message) const;
   Status FromKernel(const NodeCall& call, kernels::KernelStatus status) const;
   StatusOr<const void*> Weight(const NodeCall& call, size_t index) const;
+  Status TakeMatrix(const NodeCall& call, size_t index, Product* product) const;
   StatusOr<float*> Floats(const BufferRange& range) const;
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
   StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
@@ -244,11 +239,8 @@ class CudaBackend final : public Backend {
   Status RunProducts(const NodeCall& call, absl::Span<const Product> products,
                      kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
-  bool UsesSmall(const WeightInfo& info, int64_t m) const;
   Status RunSmall(const NodeCall& call, const Product& product, const void* halves, int64_t m);
   StatusOr<const void*> FewHalves(const NodeCall& call, const float* x);
-  bool UsesMmvq(ElementType type) const;
-  bool TakesFewRows(int64_t m) const;
   bool FusesGate(absl::Span<const Product> products, int64_t m) const;
   bool UsesResidual(const Graph& graph, const Node& node) const;
   static uint64_t ActivationBytes(int64_t m, int64_t k, bool residual);
@@ -261,7 +253,11 @@ class CudaBackend final : public Backend {
   // cuda_many_rows.cc
   bool StagesRaw() const;
   bool UsesWgmma() const;
-  ManyRows ManyRowsKernel(const WeightInfo& info, int64_t m) const;
+  ProductKernel KernelFor(const WeightInfo& info, int64_t m, bool residual = false) const {
+    return ChooseProduct(options_, tier(), {info.type, info.ne1, info.ne0, m, residual});
+  }
+  bool HasMmqCopies(absl::Span<const Product> products) const;
+  static bool HasHalves(absl::Span<const Product> products, bool gated);
   uint64_t ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const;
   bool TakesTogether(absl::Span<const Product> products, int64_t m, bool gated) const;
   Status RunManyRows(const NodeCall& call, absl::Span<const Product> products, bool residual,
@@ -273,8 +269,8 @@ class CudaBackend final : public Backend {
   Status RunHalves(const NodeCall& call, absl::Span<const Product> products,
                    kernels::cuda::MmvqGate gate, uint8_t* scratch, int64_t m);
   Status RunTensor(const NodeCall& call, const Product& product, const void* halves, int64_t m);
-  void ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m, ManyRows kernel,
-                      bool residual);
+  void ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m, ProductKernel kernel,
+                      bool residual, bool copy);
 
   // cuda_fuse.cc
   const Node* NextNode() const;  // of the split, after the one that runs

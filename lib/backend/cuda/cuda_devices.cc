@@ -39,7 +39,7 @@ class CudaDevice final : public Device {
   StatusOr<std::shared_ptr<WeightStore>> CreateWeightStore(
       const WeightStoreOptions& options) const override {
     return std::shared_ptr<WeightStore>(
-        std::make_shared<CudaWeightStore>(runtime_, options.memory));
+        std::make_shared<CudaWeightStore>(runtime_, options.memory, options.copies));
   }
 
   StatusOr<std::unique_ptr<Backend>> CreateBackend(const BackendOptions& options) const override {

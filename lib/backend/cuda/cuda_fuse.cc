@@ -33,12 +33,12 @@ CudaBackend::ActivationForm CudaBackend::FormOf(const Graph& graph, const Node& 
   if (node.op == OpKind::kGatedMatMul) products = 2;
   ActivationForm form;
   const ValueShape& x = graph.value(node.inputs[0]).shape;
-  if (products == 0 || !TakesFewRows(x.rows) || x.cols % 32 != 0) return form;
+  if (products == 0 || !TakesFewRows(options_, x.rows) || x.cols % 32 != 0) return form;
   form.all_quantized = true;
   form.streamed = options_.mmvq_mma && tier().integer_matrix && tier().async_copy;
   for (size_t i = 0; i < products; ++i) {
     const WeightInfo& info = graph.weight(node.weights[i]);
-    const bool quantized = UsesMmvq(info.type);
+    const bool quantized = UsesMmvq(options_, info.type);
     form.quantized = form.quantized || quantized;
     form.all_quantized = form.all_quantized && quantized;
     if (quantized && !kernels::cuda::StreamsMmvq(info.type, info.ne0)) form.streamed = false;

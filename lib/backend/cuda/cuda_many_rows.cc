@@ -1,11 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Matrix products of more rows than MMVQ takes. The ladder: up to 64 rows and a type that has it to
-// the integer tensor cores (MMQ); from 256 rows on, the matrix is decoded to halves in scratch and
-// multiplied from there (F16 lies ready, and goes that way from 32 rows on); between, quantised
-// types are decoded on the way; fewer rows of halves go to tensor cores as they do with MMVQ's;
-// what is left goes to tiles in f32.
+// Matrix products of more rows than MMVQ takes; the ladder is in product_choice.h.
 #include <algorithm>
 
 #include "backend/cuda/cuda_backend.h"
@@ -65,22 +61,6 @@ HalfScratch LayOut(int64_t m, int64_t k, int64_t columns) {
 
 }  // namespace
 
-CudaBackend::ManyRows CudaBackend::ManyRowsKernel(const WeightInfo& info, int64_t m) const {
-  if (options_.reference) return ManyRows::kFloat;
-  const bool any_rows = options_.deterministic;
-  if (options_.mmq && tier().integer_matrix && (any_rows || m <= kIntegerRows) &&
-      kernels::cuda::HasMmq(info.type, info.ne0)) {
-    return ManyRows::kInteger;
-  }
-  if (!options_.prefill_gemm || !tier().async_copy) return ManyRows::kFloat;
-  if (UsesSmall(info, m)) return ManyRows::kSmall;
-  if (options_.decode_gemm && !any_rows && m > (IsHalf(info.type) ? kFloatRows : kDecodingRows) &&
-      info.ne0 % 8 == 0 && kernels::cuda::HasHalfDecoder(info.type)) {
-    return ManyRows::kHalves;
-  }
-  return kernels::cuda::HasTensorGemm(info.type) ? ManyRows::kDecoding : ManyRows::kFloat;
-}
-
 // How MMQ's bytes come to shared memory.
 bool CudaBackend::StagesRaw() const { return options_.mmq_raw && tier().async_copy; }
 
@@ -93,9 +73,9 @@ bool CudaBackend::UsesWgmma() const {
 uint64_t CudaBackend::ManyRowsScratch(const Graph& graph, const Node& node, bool residual) const {
   const int64_t m = graph.value(node.inputs[0]).shape.rows;
   const int64_t k = graph.value(node.inputs[0]).shape.cols;
-  if (TakesFewRows(m)) return 0;
+  if (TakesFewRows(options_, m)) return 0;
   const int64_t copies = node.op == OpKind::kGatedMatMul ? 2 : 1;
-  const int64_t few = std::min<int64_t>(m, kIntegerRows);
+  const int64_t few = std::min(m, kTurnRows);
   int64_t columns = 0;
   uint64_t integer =
       Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(few, k, residual)));
@@ -105,61 +85,88 @@ uint64_t CudaBackend::ManyRowsScratch(const Graph& graph, const Node& node, bool
     integer += static_cast<uint64_t>(copies) * kernels::cuda::MmqPartialBytes(few, n, k);
   }
   const uint64_t halves = Align256(static_cast<uint64_t>(2 * m * k));
-  const bool decodes = !options_.reference && options_.prefill_gemm && m > kFloatRows;
+  const bool decodes = !options_.reference && options_.prefill_gemm && m > kSmallRows;
   return std::max(Align256(integer), decodes ? LayOut(m, k, columns).end : halves);
 }
 
+// Whether MMQ reads copies with less to unpack.
+bool CudaBackend::HasMmqCopies(absl::Span<const Product> products) const {
+  return StagesRaw() && std::all_of(products.begin(), products.end(), [](const Product& product) {
+           return product.copies.mmq != nullptr;
+         });
+}
+
+// Whether the products' halves were kept at load, as RunHalves wants them: side by side, or gate
+// and up interleaved.
+bool CudaBackend::HasHalves(absl::Span<const Product> products, bool gated) {
+  const uint8_t* next = products[0].copies.halves;
+  for (const Product& product : products) {
+    if (product.copies.halves == nullptr || product.copies.interleaved != gated) return false;
+    if (!gated && product.copies.halves != next) return false;
+    next += RoundUp(product.info->ne1, 8) * product.info->ne0 * 2;
+  }
+  return true;
+}
+
 void CudaBackend::ReportManyRows(const NodeCall& call, const WeightInfo& info, int64_t m,
-                                 ManyRows kernel, bool residual) {
-  constexpr const char* kNames[] = {"mmq int8 mma", "halves in scratch, mma",
+                                 ProductKernel kernel, bool residual, bool copy) {
+  constexpr const char* kNames[] = {"mmvq",
+                                    "mmq int8 mma",
+                                    "halves in scratch",
                                     "f16 tensor cores, decoded on the way",
-                                    "f32 tiles, decoded on the way", "f16 tensor cores, few rows"};
+                                    "f32 tiles, decoded on the way",
+                                    "f16 tensor cores, few rows"};
   const char* type = FindElementTraits(info.type)->name;
-  const bool few = m <= kIntegerRows;
+  const bool integer = kernel == ProductKernel::kInteger;
+  const bool halves = kernel == ProductKernel::kHalves;
+  const bool few = m <= kTurnRows;
   KernelReport row;
   row.detail = StrCat(type, " k=", info.ne0,
-                      few                  ? ", 9 to 64 rows"
-                      : m <= kDecodingRows ? ", 65 to 255 rows"
-                                           : ", 256 rows and more");
-  row.kernel =
-      kernel == ManyRows::kHalves && UsesWgmma()
-          ? "halves in scratch, wgmma where faster"
-          : StrCat(kNames[static_cast<size_t>(kernel)],
-                   kernel == ManyRows::kInteger && residual ? ", residual activations" : "",
-                   kernel == ManyRows::kInteger && !StagesRaw() ? ", staged by registers" : "");
-  row.reason = options_.reference              ? "tuning reference=1"
-               : options_.deterministic        ? "deterministic"
-               : kernel == ManyRows::kInteger  ? !options_.mmq_raw ? "tuning mmq_raw=0"
-                                                 : !StagesRaw()    ? StrCat("tier ", tier().name)
-                                                                   : "rows that fit a tile"
-               : !tier().async_copy            ? StrCat("tier ", tier().name)
-               : !options_.prefill_gemm        ? "tuning prefill_gemm=0"
-               : few && !options_.mmq          ? "tuning mmq=0"
-               : few && !tier().integer_matrix ? StrCat("tier ", tier().name)
-               : kernel == ManyRows::kSmall    ? "few rows of halves"
-               : IsHalf(info.type) && m <= kFloatRows && !options_.small_m_gemm
+                      few                 ? ", 9 to 64 rows"
+                      : m <= kTwoTurnRows ? ", 65 to 128 rows"
+                                          : ", 129 rows and more");
+  row.kernel = halves ? StrCat(copy ? "halves kept at load" : kNames[static_cast<size_t>(kernel)],
+                               UsesWgmma() ? ", wgmma where faster" : ", mma")
+                      : StrCat(kNames[static_cast<size_t>(kernel)],
+                               integer && residual ? ", residual activations" : "",
+                               integer && !StagesRaw() ? ", staged by registers" : "",
+                               integer && copy ? ", from a copy" : "");
+  row.reason = options_.reference       ? "tuning reference=1"
+               : options_.deterministic ? "deterministic"
+               : integer && copy
+                   ? (info.type == ElementType::kQ6_K ? "tuning q6k_exp=1" : "tuning q4k_dsc=1")
+               : integer && !options_.mmq_raw    ? "tuning mmq_raw=0"
+               : integer && !StagesRaw()         ? StrCat("tier ", tier().name)
+               : integer                         ? few ? "rows that fit a tile" : "a large matrix"
+               : !tier().async_copy              ? StrCat("tier ", tier().name)
+               : !options_.prefill_gemm          ? "tuning prefill_gemm=0"
+               : few && !options_.mmq            ? "tuning mmq=0"
+               : few && !tier().integer_matrix   ? StrCat("tier ", tier().name)
+               : kernel == ProductKernel::kSmall ? "few rows of halves"
+               : IsHalf(info.type) && m <= kSmallRows && !options_.small_m_gemm
                    ? "tuning small_m_gemm=0"
-               : kernel == ManyRows::kFloat  ? StrCat("no tensor product for ", type)
-               : few                         ? StrCat("no integer tensor product for ", type)
-               : kernel == ManyRows::kHalves ? "many rows"
-               : m > kDecodingRows           ? "tuning decode_gemm=0"
-                                             : "too few rows to decode first";
-  const int32_t range = few ? 1 : m <= kDecodingRows ? 2 : 3;
-  const int32_t variant = static_cast<int32_t>(info.type) * 64 + range * 16 +
-                          static_cast<int32_t>(kernel) * 2 + (residual ? 1 : 0);
+               : kernel == ProductKernel::kFloat ? StrCat("no tensor product for ", type)
+               : few                             ? StrCat("no integer tensor product for ", type)
+               : halves && copy                  ? "tuning w16_cache"
+               : halves                          ? "many rows"
+                                                 : "tuning decode_gemm=0";
+  const int32_t range = few ? 1 : m <= kTwoTurnRows ? 2 : 3;
+  const int32_t variant = static_cast<int32_t>(info.type) * 128 + range * 32 +
+                          static_cast<int32_t>(kernel) * 4 + (copy ? 2 : 0) + (residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
 // Whether the products of a node go to one kernel of those that take several and a gate.
 bool CudaBackend::TakesTogether(absl::Span<const Product> products, int64_t m, bool gated) const {
-  const ManyRows kernel = ManyRowsKernel(*products[0].info, m);
-  if (kernel != ManyRows::kInteger && kernel != ManyRows::kHalves) return false;
+  const ProductKernel kernel = KernelFor(*products[0].info, m);
+  if (kernel != ProductKernel::kInteger && kernel != ProductKernel::kHalves) return false;
   for (const Product& product : products) {
-    if (ManyRowsKernel(*product.info, m) != kernel) return false;
+    if (KernelFor(*product.info, m) != kernel) return false;
     // MMQ takes one type at a time; halves of different types lie side by side.
-    if (kernel == ManyRows::kInteger && product.info->type != products[0].info->type) return false;
+    if (kernel == ProductKernel::kInteger && product.info->type != products[0].info->type)
+      return false;
     // F16 is not copied.
-    if (kernel == ManyRows::kHalves && product.info->type == ElementType::kF16) return false;
+    if (kernel == ProductKernel::kHalves && product.info->type == ElementType::kF16) return false;
     if (gated && product.info->ne1 != products[0].info->ne1) return false;
   }
   return true;
@@ -170,8 +177,9 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
                                bool residual, MmvqGate gate, const float* x, uint8_t* scratch,
                                int64_t m) {
   const int64_t k = products[0].info->ne0;
-  for (int64_t first = 0; first < m; first += kIntegerRows) {
-    const int64_t rows = std::min(kIntegerRows, m - first);
+  const bool copies = HasMmqCopies(products);
+  for (int64_t first = 0; first < m; first += kTurnRows) {
+    const int64_t rows = std::min(kTurnRows, m - first);
     const auto tiles =
         Align256(static_cast<uint64_t>(kernels::cuda::MmqActivationBytes(rows, k, residual)));
     kernels::cuda::MmvqArgs args;
@@ -184,7 +192,8 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
     kernels::cuda::MmqScratch partials;
     for (const Product& product : products) {
       const int64_t n = product.info->ne1;
-      args.parts[args.n_parts++] = {product.weights, n, product.bias, product.out + first * n, n};
+      args.parts[args.n_parts++] = {copies ? product.copies.mmq : product.weights, n, product.bias,
+                                    product.out + first * n, n};
       partials.partial_bytes += kernels::cuda::MmqPartialBytes(rows, n, k);
     }
     if (tiles + partials.partial_bytes > scratch_bytes_) {
@@ -193,6 +202,7 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
     partials.partials = scratch + tiles;
     partials.shared_opt_in_bytes = tier().shared_opt_in_bytes;
     partials.raw = StagesRaw();
+    partials.copies = copies;
     MF_RETURN_IF_ERROR(FromKernel(
         call,
         kernels::cuda::QuantizeTiles(x + first * k, rows, k, residual, scratch, stream_->get())));
@@ -229,7 +239,7 @@ Status CudaBackend::DecodeColumns(const NodeCall& call, absl::Span<const Product
 }
 
 // Up to three matrices side by side, or gate and up interleaved; in parts where scratch is too
-// small for all. F16 alone is read where it lies.
+// small for all. F16 alone, and what was kept at load, is read where it lies.
 Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> products,
                               MmvqGate gate, uint8_t* scratch, int64_t m) {
   const WeightInfo& info = *products[0].info;
@@ -238,13 +248,14 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
   for (const Product& product : products) columns += RoundUp(product.info->ne1, 8);
   const HalfScratch at = LayOut(m, info.ne0, columns);
   if (at.end > scratch_bytes_) return NodeError(call, "scratch is too small");
-  const bool in_place = info.type == ElementType::kF16;
+  const bool kept = HasHalves(products, gated);
+  const bool in_place = kept || info.type == ElementType::kF16;
   const int64_t step = in_place ? columns : PartRows(m, info.ne0, columns, runtime_->processors());
   kernels::cuda::HalfGemmArgs args;
   args.x = scratch;
   args.m = m;
   args.k = info.ne0;
-  args.w = in_place ? products[0].weights : scratch + at.decoded;
+  args.w = kept ? products[0].copies.halves : in_place ? products[0].weights : scratch + at.decoded;
   args.w_stride = in_place ? RoundUp(info.ne0, 8) : info.ne0;
   args.gate = gate == MmvqGate::kSilu   ? HalfGemmGate::kSilu
               : gate == MmvqGate::kGelu ? HalfGemmGate::kGelu
@@ -258,7 +269,7 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
     if (!in_place) {
       MF_RETURN_IF_ERROR(DecodeColumns(call, products, gated, begin, end, scratch + at.decoded));
     }
-    args.columns = in_place ? info.ne1 : end - begin;
+    args.columns = in_place && !kept ? info.ne1 : end - begin;
     args.n_parts = 0;
     int64_t first = gated ? -begin / 2 : -begin;
     for (const Product& product : gated ? products.subspan(1) : products) {
@@ -292,15 +303,18 @@ Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> 
   bool halves = false;
   for (size_t i = 0; i < products.size(); i += step) {
     const absl::Span<const Product> group = products.subspan(i, step);
-    const ManyRows kernel = ManyRowsKernel(*group[0].info, m);
+    const ProductKernel kernel = KernelFor(*group[0].info, m, residual);
+    const bool copy = kernel == ProductKernel::kInteger  ? HasMmqCopies(group)
+                      : kernel == ProductKernel::kHalves ? HasHalves(group, gate != MmvqGate::kNone)
+                                                         : false;
     for (const Product& product : group) {
-      ReportManyRows(call, *product.info, m, kernel, residual);
+      ReportManyRows(call, *product.info, m, kernel, residual, copy);
     }
-    if (kernel == ManyRows::kFloat) {
+    if (kernel == ProductKernel::kFloat) {
       MF_RETURN_IF_ERROR(RunFloat(call, group[0], x, m));
       continue;
     }
-    if (kernel == ManyRows::kInteger) {
+    if (kernel == ProductKernel::kInteger) {
       MF_RETURN_IF_ERROR(RunInteger(call, group, residual, gate, x, scratch, m));
       halves = false;
       continue;
@@ -310,9 +324,9 @@ Status CudaBackend::RunManyRows(const NodeCall& call, absl::Span<const Product> 
           FromKernel(call, kernels::cuda::RowsToHalf(x, m, shape.cols, scratch, stream_->get())));
       halves = true;
     }
-    Status status = kernel == ManyRows::kHalves  ? RunHalves(call, group, gate, scratch, m)
-                    : kernel == ManyRows::kSmall ? RunSmall(call, group[0], scratch, m)
-                                                 : RunTensor(call, group[0], scratch, m);
+    Status status = kernel == ProductKernel::kHalves  ? RunHalves(call, group, gate, scratch, m)
+                    : kernel == ProductKernel::kSmall ? RunSmall(call, group[0], scratch, m)
+                                                      : RunTensor(call, group[0], scratch, m);
     MF_RETURN_IF_ERROR(status);
   }
   return OkStatus();

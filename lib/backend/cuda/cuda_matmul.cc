@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Matrix products of few rows, and where they part from those of many (cuda_many_rows.cc). The
-// ladder: a type with an integer dot product goes to MMVQ, halves to their tensor cores where there
-// are two rows at least, others to the float product. The choice
-// depends on the node's shape and type alone, so fused and unfused graphs make the same one.
+// choice (product_choice.h) depends on the shape and the type alone, so fused and unfused graphs
+// make the same one.
 #include <algorithm>
 
 #include "backend/cuda/cuda_backend.h"
@@ -45,7 +44,7 @@ uint64_t CudaBackend::ActivationBytes(int64_t m, int64_t k, bool residual) {
 // products that no pass takes into a group.
 bool CudaBackend::UsesResidual(const Graph& graph, const Node& node) const {
   const WeightInfo& info = graph.weight(node.weights[0]);
-  if (!options_.residual_activations || !UsesMmvq(info.type)) return false;
+  if (!options_.residual_activations || !UsesMmvq(options_, info.type)) return false;
   const Node* reader = FirstReader(graph, node.outputs[0]);
   if (reader == nullptr) return graph.value(node.outputs[0]).is_output;
   return info.ne0 > info.ne1 && reader->op == OpKind::kAdd;
@@ -60,16 +59,11 @@ uint64_t CudaBackend::ProductScratch(const Graph& graph, const Node& node) const
                   ManyRowsScratch(graph, node, residual));
 }
 
-// Deterministic results come from kernels for any number of rows.
-bool CudaBackend::TakesFewRows(int64_t m) const {
-  return m <= kMmvqMaxRows && !options_.deterministic;
-}
-
 // Whether one launch gives the activation of gate and up.
 bool CudaBackend::FusesGate(absl::Span<const Product> products, int64_t m) const {
   const ElementType type = products[0].info->type;
-  return TakesFewRows(m) ? UsesMmvq(type) && type == products[1].info->type
-                         : TakesTogether(products, m, true);
+  return TakesFewRows(options_, m) ? UsesMmvq(options_, type) && type == products[1].info->type
+                                   : TakesTogether(products, m, true);
 }
 
 // Where the halves of few rows lie: behind all else that the node needs.
@@ -82,8 +76,7 @@ uint64_t CudaBackend::FewHalvesAt(const Graph& graph, const Node& node) const {
   // The most rows, of those that a graph of this size or a smaller one has, whose gate goes to
   // scratch; the kernels change after these.
   int64_t rows = 0;
-  for (const int64_t m :
-       {int64_t{kMmvqMaxRows}, kFloatRows, kIntegerRows, kDecodingRows, shape.rows}) {
+  for (const int64_t m : {kFewRows, kSmallRows, kTurnRows, kTwoTurnRows, shape.rows}) {
     if (m <= shape.rows && !FusesGate(products, m)) rows = m;
   }
   return bytes + Align256(static_cast<uint64_t>(rows * shape.cols) * sizeof(float));
@@ -97,16 +90,13 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
 
 void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                                const ActivationForm& form, int64_t m) {
-  const bool integer = UsesMmvq(info.type);
+  const bool integer = UsesMmvq(options_, info.type);
   const bool made = planes_.by_producer && planes_.value == call.node->inputs[0];
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
-  const bool small = UsesSmall(info, m);
+  const bool small = KernelFor(info, m) == ProductKernel::kSmall;
   const bool halves = kernels::cuda::HasSmallGemm(info.type, info.ne0);
-  row.detail = StrCat(type, " k=", info.ne0,
-                      !halves  ? ", 1 to 8 rows"
-                      : m == 1 ? ", 1 row"
-                               : ", 2 to 8 rows");
+  row.detail = StrCat(type, " k=", info.ne0, ", 1 to 8 rows");
   row.kernel = integer ? StrCat(form.streamed ? "mmvq mma, streamed" : "mmvq dp4a",
                                 form.residual ? ", residual activations" : "",
                                 made ? ", quantised where they are made" : "")
@@ -118,20 +108,13 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                : integer                          ? "few rows, planes not aligned"
                : options_.reference               ? "tuning reference=1"
                : small                            ? "few rows of halves"
-               : halves && m == 1                 ? "one row"
                : halves && !options_.small_m_gemm ? "tuning small_m_gemm=0"
                : !HasMmvq(info.type)              ? StrCat("no integer dot for ", type)
                : options_.mmvq                    ? "tuning kq_mmvq=0"
                                                   : "tuning mmvq=0";
-  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (halves && m > 1 ? 4 : 0) +
-                          (made ? 2 : 0) + (form.residual ? 1 : 0);
+  const int32_t variant =
+      static_cast<int32_t>(info.type) * 32 + (made ? 2 : 0) + (form.residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
-}
-
-bool CudaBackend::UsesMmvq(ElementType type) const {
-  const bool super_blocks = FindElementTraits(type)->block_elements == 256;
-  return options_.mmvq && (options_.kq_mmvq || !super_blocks) && !options_.reference &&
-         HasMmvq(type);
 }
 
 // Activations that stay f32.
@@ -145,12 +128,6 @@ Status CudaBackend::RunFloat(const NodeCall& call, const Product& product, const
   auto args = MatrixArgs<kernels::cuda::GemmArgs>(product, x, m);
   args.exact = options_.reference;
   return FromKernel(call, kernels::cuda::Gemm(args, stream_->get()));
-}
-
-bool CudaBackend::UsesSmall(const WeightInfo& info, int64_t m) const {
-  return options_.small_m_gemm && options_.prefill_gemm && !options_.reference &&
-         !options_.deterministic && tier().async_copy && m > 1 && m <= kFloatRows &&
-         kernels::cuda::HasSmallGemm(info.type, info.ne0);
 }
 
 Status CudaBackend::RunSmall(const NodeCall& call, const Product& product, const void* halves,
@@ -200,7 +177,7 @@ StatusOr<const void*> CudaBackend::QuantizedInput(const NodeCall& call,
 Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> products,
                                 kernels::cuda::MmvqGate gate) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
-  if (!TakesFewRows(shape.rows)) {
+  if (!TakesFewRows(options_, shape.rows)) {
     planes_ = Planes();
     const bool residual = call.node->op == OpKind::kMatMul && UsesResidual(*call.graph, *call.node);
     return RunManyRows(call, products, residual, gate);
@@ -216,14 +193,14 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   for (const Product& product : products) {
     const ElementType type = product.info->type;
     ReportMatMul(call, *product.info, form, shape.rows);
-    if (UsesSmall(*product.info, shape.rows)) {
+    if (KernelFor(*product.info, shape.rows) == ProductKernel::kSmall) {
       if (halves == nullptr) {
         MF_ASSIGN_OR_RETURN(halves, FewHalves(call, x));
       }
       MF_RETURN_IF_ERROR(RunSmall(call, product, halves, shape.rows));
       continue;
     }
-    if (!UsesMmvq(type)) {
+    if (!UsesMmvq(options_, type)) {
       MF_RETURN_IF_ERROR(RunFloat(call, product, x, shape.rows));
       continue;
     }
@@ -250,8 +227,7 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
 
 Status CudaBackend::ExecuteMatMul(const NodeCall& call) {
   Product product;
-  product.info = &call.graph->weight(call.node->weights[0]);
-  MF_ASSIGN_OR_RETURN(product.weights, Weight(call, 0));
+  MF_RETURN_IF_ERROR(TakeMatrix(call, 0, &product));
   MF_ASSIGN_OR_RETURN(product.out, Floats(call.outputs[0]));
   return RunProducts(call, {&product, 1});
 }
@@ -260,8 +236,7 @@ Status CudaBackend::ExecuteMatMulGroup(const NodeCall& call) {
   const size_t count = call.outputs.size();
   std::vector<Product> products(count);
   for (size_t i = 0; i < count; ++i) {
-    products[i].info = &call.graph->weight(call.node->weights[i]);
-    MF_ASSIGN_OR_RETURN(products[i].weights, Weight(call, i));
+    MF_RETURN_IF_ERROR(TakeMatrix(call, i, &products[i]));
     MF_ASSIGN_OR_RETURN(products[i].out, Floats(call.outputs[i]));
     if (call.node->weights[count + i] == kNoId) continue;
     MF_ASSIGN_OR_RETURN(const void* bias, Weight(call, count + i));
@@ -277,8 +252,7 @@ Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
   const Value& out = call.graph->value(call.node->outputs[0]);
   Product products[2];
   for (size_t i = 0; i < 2; ++i) {
-    products[i].info = &call.graph->weight(call.node->weights[i]);
-    MF_ASSIGN_OR_RETURN(products[i].weights, Weight(call, i));
+    MF_RETURN_IF_ERROR(TakeMatrix(call, i, &products[i]));
   }
   MF_ASSIGN_OR_RETURN(products[1].out, Floats(call.outputs[0]));
   const bool silu = call.node->attributes.activation == Activation::kSilu;

@@ -8,12 +8,18 @@
 #include "base/checked_math.h"
 #include "base/str_cat.h"
 #include "kernels/cuda/common/row_layout.h"
+#include "kernels/cuda/half_gemm/half_gemm.h"
+#include "kernels/cuda/mmq/mmq_copy.h"
 
 namespace minfer {
 
 CudaWeightStore::CudaWeightStore(std::shared_ptr<const CudaRuntime> runtime,
-                                 std::shared_ptr<HostMemory> memory)
-    : runtime_(runtime), memory_(memory), pool_(std::move(runtime), std::move(memory)) {}
+                                 std::shared_ptr<HostMemory> memory, WeightCopies copies)
+    : runtime_(runtime),
+      memory_(memory),
+      pool_(std::move(runtime), std::move(memory)),
+      copies_(std::move(copies)),
+      half_groups_(copies_.halves.size(), nullptr) {}
 
 // The stream waits for the uploads before their sources and targets go.
 CudaWeightStore::~CudaWeightStore() { stream_ = nullptr; }
@@ -32,7 +38,72 @@ Status CudaWeightStore::Open(const WeightInfo& info) {
 
 uint64_t CudaWeightStore::BytesFor(const WeightInfo& info, bool) const {
   const int64_t row = kernels::cuda::WeightRowBytes(info.type, info.ne0);
-  return static_cast<uint64_t>(row) * static_cast<uint64_t>(info.ne1 * info.ne2);
+  if (row == 0) return 0;
+  return static_cast<uint64_t>(row + MmqRowBytes(info)) *
+             static_cast<uint64_t>(info.ne1 * info.ne2) +
+         HalfBytes(info);
+}
+
+// Of a row in the copy that MMQ reads; 0: none.
+int64_t CudaWeightStore::MmqRowBytes(const WeightInfo& info) const {
+  const bool wanted = (info.type == ElementType::kQ6_K && copies_.expand_q6k) ||
+                      (info.type == ElementType::kQ4_K && copies_.scale_q4k);
+  if (!wanted || info.ne2 != 1 || copies_.products.count(info.name) == 0) return 0;
+  return kernels::cuda::MmqCopyRowBytes(info.type, info.ne0);
+}
+
+// The weight's part of its group.
+uint64_t CudaWeightStore::HalfBytes(const WeightInfo& info) const {
+  for (const WeightCopies::HalfGroup& group : copies_.halves) {
+    for (const WeightCopies::HalfMember& member : group.members) {
+      if (member.name == info.name) {
+        return static_cast<uint64_t>((info.ne1 + 7) / 8 * 8 * info.ne0 * 2);
+      }
+    }
+  }
+  return 0;
+}
+
+StatusOr<uint8_t*> CudaWeightStore::Take(const WeightInfo& info, uint64_t bytes) {
+  StatusOr<BufferId> buffer = pool_.AllocateFresh(bytes, MemoryClass::kWeights);
+  if (!buffer.ok()) return std::move(buffer).status().WithName(info.name);
+  return pool_.Resolve({*buffer, 0, bytes});
+}
+
+// Decoded on the device, in its group's memory, which is taken whole with the first of it.
+Status CudaWeightStore::AddHalves(const WeightInfo& info, Entry* entry) {
+  for (size_t g = 0; g < copies_.halves.size(); ++g) {
+    const WeightCopies::HalfGroup& group = copies_.halves[g];
+    for (size_t i = 0; i < group.members.size(); ++i) {
+      if (group.members[i].name != info.name) continue;
+      const int64_t row_bytes = 2 * info.ne0;
+      if (half_groups_[g] == nullptr) {
+        const auto bytes = static_cast<uint64_t>(group.rows * row_bytes);
+        MF_ASSIGN_OR_RETURN(half_groups_[g], Take(info, bytes));
+        // Rows that only fill up are computed with, and not used.
+        MF_RETURN_IF_ERROR(runtime_->Check(
+            cudaMemsetAsync(half_groups_[g], 0, bytes, stream_->get()), "clearing halves"));
+      }
+      kernels::cuda::DecodeRowsArgs rows;
+      rows.type = info.type;
+      rows.weights = entry->data;
+      rows.k = info.ne0;
+      rows.count = info.ne1;
+      rows.interleaved = group.interleaved;
+      rows.group_offset = static_cast<int>(8 * i);
+      rows.out = half_groups_[g] + (group.interleaved ? 0 : group.members[i].first * row_bytes);
+      const kernels::KernelStatus status = kernels::cuda::DecodeRowsToHalf(rows, stream_->get());
+      if (status != kernels::KernelStatus::kOk) {
+        return Status(StatusCode::kInternal, Subsystem::kBackend,
+                      StrCat("cuda: decoding to halves: ", kernels::KernelStatusName(status)))
+            .WithName(info.name);
+      }
+      entry->halves = static_cast<const uint8_t*>(rows.out);
+      entry->interleaved = group.interleaved;
+      return OkStatus();
+    }
+  }
+  return OkStatus();
 }
 
 Status CudaWeightStore::Register(WeightId id, const WeightInfo& info, const void* data, bool) {
@@ -63,29 +134,38 @@ Status CudaWeightStore::UploadReserved() {
 
 Status CudaWeightStore::Upload(WeightId id, const WeightInfo& info, const uint8_t* data) {
   MF_RETURN_IF_ERROR(Open(info));
-  const uint64_t bytes = BytesFor(info, false);
-  const uint64_t row_bytes = info.ne1 > 0 ? info.row_bytes() : 0;
-  if (bytes == 0) {
+  const RowLayout layout{static_cast<uint64_t>(kernels::cuda::WeightRowBytes(info.type, info.ne0)),
+                         kernels::cuda::PackWeightRow};
+  const auto rows = static_cast<uint64_t>(info.ne1 * info.ne2);
+  if (layout.bytes * rows == 0) {
     return Status(StatusCode::kFailedPrecondition, Subsystem::kBackend,
                   StrCat("cuda: no kernel reads type ", static_cast<int32_t>(info.type),
                          " with rows of ", info.ne0))
         .WithName(info.name);
   }
   const auto index = static_cast<size_t>(id);
-  if (index >= entries_.size()) entries_.resize(index + 1, nullptr);
-  StatusOr<BufferId> buffer = pool_.AllocateFresh(bytes, MemoryClass::kWeights);
-  if (!buffer.ok()) return std::move(buffer).status().WithName(info.name);
-  MF_ASSIGN_OR_RETURN(uint8_t * to, pool_.Resolve({*buffer, 0, bytes}));
+  if (index >= entries_.size()) entries_.resize(index + 1);
   const CudaDeviceScope scope(*runtime_);
-  MF_RETURN_IF_ERROR(UploadRows(info, data, row_bytes, to));
-  entries_[index] = to;
+  Entry entry;
+  MF_ASSIGN_OR_RETURN(uint8_t * to, Take(info, layout.bytes * rows));
+  MF_RETURN_IF_ERROR(UploadRows(info, data, layout, to));
+  entry.data = to;
+  const RowLayout copy{static_cast<uint64_t>(MmqRowBytes(info)), kernels::cuda::PackMmqCopyRow};
+  if (copy.bytes > 0) {
+    MF_ASSIGN_OR_RETURN(uint8_t * beside, Take(info, copy.bytes * rows));
+    MF_RETURN_IF_ERROR(UploadRows(info, data, copy, beside));
+    entry.mmq = beside;
+  }
+  MF_RETURN_IF_ERROR(AddHalves(info, &entry));
+  entries_[index] = entry;
   return OkStatus();
 }
 
 // As many rows at a time as a slot of the ring holds; a row that no slot holds is packed apart.
-Status CudaWeightStore::UploadRows(const WeightInfo& info, const uint8_t* data, uint64_t row_bytes,
-                                   uint8_t* to) {
-  const auto packed = static_cast<uint64_t>(kernels::cuda::WeightRowBytes(info.type, info.ne0));
+Status CudaWeightStore::UploadRows(const WeightInfo& info, const uint8_t* data,
+                                   const RowLayout& layout, uint8_t* to) {
+  const uint64_t row_bytes = info.row_bytes();
+  const uint64_t packed = layout.bytes;
   const auto rows = static_cast<uint64_t>(info.ne1 * info.ne2);
   const uint64_t per_part = std::max<uint64_t>(1, CudaUploadRing::kSlotBytes / packed);
   std::vector<uint8_t> apart;
@@ -102,8 +182,8 @@ Status CudaWeightStore::UploadRows(const WeightInfo& info, const uint8_t* data, 
       room = apart.data();
     }
     for (uint64_t r = 0; r < count; ++r) {
-      const kernels::KernelStatus status = kernels::cuda::PackWeightRow(
-          info.type, info.ne0, data + (row + r) * row_bytes, room + r * packed);
+      const kernels::KernelStatus status =
+          layout.pack(info.type, info.ne0, data + (row + r) * row_bytes, room + r * packed);
       if (status == kernels::KernelStatus::kOk) continue;
       return Status(StatusCode::kInternal, Subsystem::kBackend,
                     StrCat("cuda: packing a row: ", kernels::KernelStatusName(status)))
