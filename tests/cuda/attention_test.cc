@@ -259,6 +259,13 @@ TEST_CASE("CUDA attention: decode rows on tensor cores agree with double", "[cud
   }
 }
 
+TEST_CASE("CUDA attention: tiles of heads that leave room for one page", "[cuda]") {
+  if (!CudaIsHere()) return;
+  for (const KvFormat format : {KvFormat::kF16, KvFormat::kQ8_0}) {
+    LongAttention({2, 1, 256, 256, format, 0}, 130).Check(LongAttention::Way::kTiles, 3, 3);
+  }
+}
+
 TEST_CASE("CUDA attention: tiles of rows agree with double", "[cuda]") {
   if (!CudaIsHere()) return;
   for (const KvFormat format : {KvFormat::kF16, KvFormat::kQ8_0}) {

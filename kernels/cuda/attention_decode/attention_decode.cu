@@ -33,11 +33,13 @@ KernelStatus LaunchDecode(const AttentionDecodeArgs& args, KernelStream stream) 
         AttentionDecodeKernel<kDim>, static_cast<int>(sizeof(DecodeShared<kDim>)), stream);
     if (allowed != KernelStatus::kOk) return allowed;
   }
-  const KernelStatus status = Launch(AttentionDecodeKernel<kDim>, shape, stream, args);
+  const int32_t group = a.n_heads / a.n_kv_heads;
+  const DecodeGroups groups = {group, static_cast<int>(CeilDiv(group, kDecodeHeads))};
+  const KernelStatus status = Launch(AttentionDecodeKernel<kDim>, shape, stream, args, groups);
   if (status != KernelStatus::kOk || args.counters != nullptr) return status;
   shape.grid.z = 1;
   shape.shared_bytes = 0;
-  return Launch(DecodeCombineKernel<kDim>, shape, stream, args);
+  return Launch(DecodeCombineKernel<kDim>, shape, stream, args, groups);
 }
 
 bool IsAligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }

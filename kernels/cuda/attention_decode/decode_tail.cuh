@@ -28,7 +28,7 @@ struct DecodeShared {
   // The row's own K and V as they are stored.
   alignas(16) __half own_k[kDim];
   alignas(16) __half own_v[kDim];
-  float cos_sin[kDim];
+  alignas(16) float cos_sin[kDim];
   float highest[kWarps][kDecodeHeads];
   float totals[kWarps][kDecodeHeads];
   float head_highest[kDecodeHeads];
@@ -87,6 +87,22 @@ __device__ __forceinline__ void NormHead(const float* weight, float eps, HeadVal
   }
 }
 
+// Four values of a head rotated at once, with the arithmetic of Rotated: neox, where `other` are
+// those half a rotation away.
+__device__ __forceinline__ float4 RotateNeox(float4 x, float4 other, const float* cos_sin,
+                                             bool second) {
+  const float4 c0 = reinterpret_cast<const float4*>(cos_sin)[0];
+  const float4 c1 = reinterpret_cast<const float4*>(cos_sin)[1];
+  const float4 a = second ? other : x;
+  const float4 b = second ? x : other;
+  if (second) {
+    return make_float4(a.x * c0.y + b.x * c0.x, a.y * c0.w + b.y * c0.z, a.z * c1.y + b.z * c1.x,
+                       a.w * c1.w + b.w * c1.z);
+  }
+  return make_float4(a.x * c0.x - b.x * c0.y, a.y * c0.z - b.y * c0.w, a.z * c1.x - b.z * c1.y,
+                     a.w * c1.z - b.w * c1.w);
+}
+
 // Rotates a warp's head; `room` is the warp's own.
 template <int kDim>
 __device__ __forceinline__ void RotateWarpHead(const DecodeTail& tail, const float* cos_sin,
@@ -99,10 +115,18 @@ __device__ __forceinline__ void RotateWarpHead(const DecodeTail& tail, const flo
   }
   __syncwarp();
   const auto* values = reinterpret_cast<const float*>(room);
+  const int half = tail.rope_dim / 2;
 #pragma unroll
   for (int i = 0; i < kLaneVectors<kDim>; ++i) {
     const int d = 4 * (lane + i * kWarp);
-    if (d >= kDim) break;
+    if (d >= tail.rope_dim) break;
+    if (tail.neox && half % 4 == 0) {
+      const bool second = d >= half;
+      const int pair = second ? d - half : d;
+      head->v[i] =
+          RotateNeox(head->v[i], room[(second ? pair : d + half) / 4], cos_sin + 2 * pair, second);
+      continue;
+    }
     head->v[i] = make_float4(Rotated(values, cos_sin, d, tail.rope_dim, tail.neox),
                              Rotated(values, cos_sin, d + 1, tail.rope_dim, tail.neox),
                              Rotated(values, cos_sin, d + 2, tail.rope_dim, tail.neox),
@@ -115,12 +139,25 @@ __device__ __forceinline__ uint32_t PairBits(__half a, __half b) {
                                                           << 16;
 }
 
-// Two values as halves, and as the halves of what those leave out.
+// Two values as halves, and as the halves of what those leave out. Values up to 1.
 __device__ __forceinline__ uint2 SplitPair(float a, float b) {
-  const __half high_a = ClampedHalf(a);
-  const __half high_b = ClampedHalf(b);
-  return make_uint2(PairBits(high_a, high_b), PairBits(ClampedHalf(a - __half2float(high_a)),
-                                                       ClampedHalf(b - __half2float(high_b))));
+  const __half2 high = __floats2half2_rn(a, b);
+  const float2 back = __half22float2(high);
+  const __half2 rest = __floats2half2_rn(a - back.x, b - back.y);
+  return make_uint2(*reinterpret_cast<const uint32_t*>(&high),
+                    *reinterpret_cast<const uint32_t*>(&rest));
+}
+
+// The same for any: those past the largest half keep what two of them hold, and a NaN stays in what
+// is left out.
+__device__ __forceinline__ uint2 SplitQueries(float a, float b) {
+  const float limit = 65504.0f;
+  const __half2 high =
+      __floats2half2_rn(fminf(fmaxf(a, -limit), limit), fminf(fmaxf(b, -limit), limit));
+  const float2 back = __half22float2(high);
+  const __half2 rest = __floats2half2_rn(a - back.x, b - back.y);
+  return make_uint2(*reinterpret_cast<const uint32_t*>(&high),
+                    *reinterpret_cast<const uint32_t*>(&rest));
 }
 
 // Four columns 4 i .. 4 i + 3 lie together in one lane's fragment, so that a lane's columns of K
@@ -136,8 +173,8 @@ __device__ __forceinline__ void StoreQueries(const HeadValues<kDim>& head, int h
     const int step = i < kWide ? i / 8 * 2 + i % 2 : kDim / 32 * 2;
     const int part = i < kWide ? i % 8 / 2 : i - kWide;
     const float4 x = head.v[v];
-    const uint2 first = SplitPair(x.x, x.y);
-    const uint2 second = SplitPair(x.z, x.w);
+    const uint2 first = SplitQueries(x.x, x.y);
+    const uint2 second = SplitQueries(x.z, x.w);
     shared->queries[step][4 * h + part] = make_uint4(first.x, first.y, second.x, second.y);
   }
 }

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Where a block's sums go: a row that has one stripe is finished, of others a partial result is
+// written (its columns, maximum and sum) and added up in the order of the stripes. Results are
+// quantised on the way where asked.
+#pragma once
+
+#include "kernels/cuda/attention/stripes.cuh"
+#include "kernels/cuda/attention_decode/decode_fragments.cuh"
+#include "kernels/cuda/attention_decode/decode_tail.cuh"
+#include "kernels/cuda/mmvq/quantized_row.cuh"
+
+namespace minfer::kernels::cuda {
+
+// Four columns of a head's result, from d on; eight lanes have a block of 32, and the whole warp
+// comes here.
+__device__ __forceinline__ void WriteFour(const AttentionArgs& args, int64_t row, int head, int d,
+                                          float4 value, bool inside) {
+  if (inside && args.out != nullptr && row < args.rows) {
+    *reinterpret_cast<float4*>(args.out + (row * args.n_heads + head) * args.v.dim + d) = value;
+  }
+  if (args.planes.out == nullptr) return;
+  const int64_t width = int64_t{args.n_heads} * args.v.dim;
+  const int64_t block = static_cast<int64_t>(head) * (args.v.dim / 32) + d / 32;
+  const int part = d % 32 / 4;
+  const float4 rest =
+      QuantizeFour(value, part, FindPlane(args.planes, width, row, 0, block), inside);
+  if (args.planes.residual) {
+    QuantizeFour(rest, part, FindPlane(args.planes, width, row, 1, block), inside);
+  }
+}
+
+// Calls for each four columns of the block's heads, a thread each; lanes past the last come too.
+template <int kDim, typename Function>
+__device__ __forceinline__ void ForEachFour(int heads, const Function& function) {
+  constexpr int kFours = kDim / 4;
+  for (int begin = 0; begin < heads * kFours; begin += kDecodeThreads) {
+    const int i = begin + static_cast<int>(threadIdx.x);
+    const bool inside = i < heads * kFours;
+    function(inside ? i / kFours : 0, inside ? i % kFours * 4 : 0, inside);
+  }
+}
+
+// The heads of a row that has no cells, or of a row of planes that is absent.
+template <int kDim>
+__device__ __forceinline__ void WriteZeros(const AttentionArgs& args, int64_t row, int first_head,
+                                           int heads) {
+  ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
+    WriteFour(args, row, first_head + h, d, make_float4(0.0f, 0.0f, 0.0f, 0.0f), inside);
+  });
+}
+
+// The only stripe of a row is its result: as CombineStripes adds up one.
+template <int kDim>
+__device__ __forceinline__ void FinishRow(const AttentionArgs& args, int64_t row, int first_head,
+                                          int heads, const DecodeShared<kDim>& shared) {
+  ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
+    const SinkScale sink =
+        AddSink(args.sinks, first_head + h, shared.head_highest[h], shared.head_total[h]);
+    const float inverse = 1.0f / sink.total;
+    float x[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      x[i] = fmaf(sink.keep, shared.columns[DecodeColumn<kDim>(h, d + i)], 0.0f) * inverse;
+    }
+    WriteFour(args, row, first_head + h, d, make_float4(x[0], x[1], x[2], x[3]), inside);
+  });
+}
+
+// Where a head's partial result lies: its columns, maximum and sum.
+template <int kDim>
+__device__ __forceinline__ float* FindPartial(const AttentionArgs& args, int64_t row, int head,
+                                              int stripe) {
+  return args.partials + ((row * args.n_heads + head) * kAttentionStripes + stripe) * (kDim + 4);
+}
+
+template <int kDim>
+__device__ __forceinline__ void WritePartial(const AttentionArgs& args, int64_t row, int first_head,
+                                             int heads, int stripe,
+                                             const DecodeShared<kDim>& shared) {
+  ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
+    if (!inside) return;
+    float* to = FindPartial<kDim>(args, row, first_head + h, stripe);
+    *reinterpret_cast<float4*>(to + d) = make_float4(
+        shared.columns[DecodeColumn<kDim>(h, d)], shared.columns[DecodeColumn<kDim>(h, d + 1)],
+        shared.columns[DecodeColumn<kDim>(h, d + 2)], shared.columns[DecodeColumn<kDim>(h, d + 3)]);
+    if (d == 0) {
+      *reinterpret_cast<float2*>(to + kDim) =
+          make_float2(shared.head_highest[h], shared.head_total[h]);
+    }
+  });
+}
+
+// What the stripes of a row's heads weigh, a warp a head.
+template <int kDim>
+__device__ __forceinline__ void WeighStripes(const AttentionArgs& args, int64_t row, int first_head,
+                                             int heads, int stripes,
+                                             float (*weights)[kAttentionStripes], float* totals) {
+  static_assert(kAttentionStripes == kWarp);
+  const int h = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (h >= heads) return;
+  // Not from the L1: another multiprocessor may have written it while this launch ran.
+  const float2 part = lane < stripes
+                          ? __ldcg(reinterpret_cast<const float2*>(
+                                FindPartial<kDim>(args, row, first_head + h, lane) + kDim))
+                          : make_float2(-INFINITY, 0.0f);
+  const StripeScale scale = ScaleStripe(part.x, part.y, args.sinks, first_head + h);
+  weights[h][lane] = scale.weight;
+  if (lane == 0) totals[h] = scale.total;
+}
+
+// The stripes of a row's heads added up in their order, four columns a thread; the first columns
+// are under way while the stripes are weighed.
+template <int kDim>
+__device__ __forceinline__ void CombineStripes(const AttentionArgs& args, int64_t row,
+                                               int first_head, int heads, int stripes,
+                                               float (*weights)[kAttentionStripes], float* totals) {
+  constexpr int kAhead = 16;  // stripes whose columns are under way together
+  bool weighed = false;
+  ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
+    const float* partials = FindPartial<kDim>(args, row, first_head + h, 0) + d;
+    float4 columns[kAhead];
+    const auto load = [&](int begin) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        if (begin + i >= stripes) break;
+        columns[i] = __ldcg(reinterpret_cast<const float4*>(partials + (begin + i) * (kDim + 4)));
+      }
+    };
+    load(0);
+    if (!weighed) {
+      WeighStripes<kDim>(args, row, first_head, heads, stripes, weights, totals);
+      __syncthreads();
+      weighed = true;
+    }
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int begin = 0; begin < stripes; begin += kAhead) {
+      if (begin > 0) load(begin);
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        if (begin + i >= stripes) break;
+        const float weight = weights[h][begin + i];
+        sum.x = fmaf(weight, columns[i].x, sum.x);
+        sum.y = fmaf(weight, columns[i].y, sum.y);
+        sum.z = fmaf(weight, columns[i].z, sum.z);
+        sum.w = fmaf(weight, columns[i].w, sum.w);
+      }
+    }
+    const float inverse = 1.0f / totals[h];
+    WriteFour(args, row, first_head + h, d,
+              make_float4(sum.x * inverse, sum.y * inverse, sum.z * inverse, sum.w * inverse),
+              inside);
+  });
+}
+
+}  // namespace minfer::kernels::cuda
