@@ -43,8 +43,8 @@ typedef struct mf_device_info {
   uint8_t reserved[3];
   /** Its name, NUL-terminated UTF-8, as is every text here. */
   char name[128];
-  /** CPU: the kernel unit that would run: "generic", "avx2", "avx512", "avx512_vnni". CUDA:
-   * "sm_90". */
+  /** CPU: the kernel unit that would run: "generic", "avx2", "avx512", "avx512_vnni",
+   * "avx512_bf16". CUDA: "sm_90". */
   char level[32];
   char reason[128];
 } mf_device_info;

@@ -16,8 +16,15 @@
 
 namespace minfer::kernels {
 
-enum class Isa : int32_t { kGeneric = 0, kAvx2 = 1, kAvx512 = 2, kAvx512Vnni = 3 };
-inline constexpr int kIsaCount = 4;
+// Each has what the ones before it have.
+enum class Isa : int32_t {
+  kGeneric = 0,
+  kAvx2 = 1,
+  kAvx512 = 2,
+  kAvx512Vnni = 3,
+  kAvx512Bf16 = 4,
+};
+inline constexpr int kIsaCount = 5;
 
 // out[m * out_stride + r] = dot(weight row r, activation row m), r in [row_begin, row_end).
 // Each output element has one fixed order of additions, whatever m, row_begin and row_end are.
@@ -149,7 +156,7 @@ struct VectorKernels {
 
 struct CpuKernels {
   Isa isa;
-  const char* name;  // "generic", "avx2", "avx512", "avx512_vnni"
+  const char* name;  // "generic", "avx2", "avx512", "avx512_vnni", "avx512_bf16"
   const MatMulKernels* matmul;
   const AttentionKernels* attention;
   const VectorKernels* vector;

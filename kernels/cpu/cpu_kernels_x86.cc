@@ -15,6 +15,8 @@ const CpuKernels* FindCpuKernels(Isa isa) {
       return &kAvx512Kernels;
     case Isa::kAvx512Vnni:
       return &kAvx512VnniKernels;
+    case Isa::kAvx512Bf16:
+      return &kAvx512Bf16Kernels;
   }
   return nullptr;
 }

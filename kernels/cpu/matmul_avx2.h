@@ -153,18 +153,11 @@ struct MatMulTraits {
   static Floats LoadHalves(const uint8_t* p) {
     return {_mm256_cvtph_ps(Load16Bytes(p)), _mm256_cvtph_ps(Load16Bytes(p + 16))};
   }
-  static Floats LoadBFloat16(const uint8_t* p) {
-    return {WidenBFloat16(Load16Bytes(p)), WidenBFloat16(Load16Bytes(p + 16))};
-  }
-  static __m256 WidenBFloat16(__m128i values) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(values), 16));
-  }
   using Half = __m256;
   static Half LoadHalfFloats(const uint8_t* p) {
     return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
   }
   static Half LoadHalfHalves(const uint8_t* p) { return _mm256_cvtph_ps(Load16Bytes(p)); }
-  static Half LoadHalfBFloat16(const uint8_t* p) { return WidenBFloat16(Load16Bytes(p)); }
   static Half FmaHalf(Half a, Half b, Half c) { return _mm256_fmadd_ps(a, b, c); }
   static Floats Join(Half low, Half high) { return {low, high}; }
   static Floats FmaFloats(Floats a, Floats b, Floats c) {
@@ -176,6 +169,34 @@ struct MatMulTraits {
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
   }
+
+  // 4 x 2 sums, two vectors of activations, one of weights, the mask, and what is loaded: with
+  // three columns gcc 12 spills four sums.
+  static constexpr bool kPairProducts = false;
+  static constexpr int kPairRows = 4;
+  static constexpr int kPairColumns = 2;
+  static constexpr size_t kPairBytes = 32;
+  using PairSums = __m256;
+  class FlushDenormals {
+   public:
+    FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
+    ~FlushDenormals() { _mm_setcsr(saved_); }
+
+   private:
+    unsigned int saved_;
+  };
+  static __m256i Load32Bytes(const uint8_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static PairSums ZeroPairSums() { return _mm256_setzero_ps(); }
+  static PairSums OddOfPairs(const uint8_t* p) {
+    return _mm256_castsi256_ps(And(Load32Bytes(p), 0xffff0000u));
+  }
+  static PairSums EvenOfPairs(const uint8_t* p) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(Load32Bytes(p), 16));
+  }
+  static PairSums FmaPairs(PairSums a, PairSums b, PairSums c) { return _mm256_fmadd_ps(a, b, c); }
+  static float SumPairs(const PairSums* parts) { return Sum({parts[0], parts[1]}); }
 
   struct Ints {
     __m256i low;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // AVX-512 (F, BW, VL) traits of the matrix products; matmul_generic.h says what each operation
-// means. Two units use them, each with a Unit type of its own so that nothing is shared between
+// means. Three units use them, each with a Unit type of its own so that nothing is shared between
 // code that is compiled with different flags.
 #pragma once
 
@@ -140,9 +140,6 @@ struct MatMulAvx512 {
   static Floats ZeroFloats() { return _mm512_setzero_ps(); }
   static Floats LoadFloats(const uint8_t* p) { return _mm512_loadu_ps(p); }
   static Floats LoadHalves(const uint8_t* p) { return _mm512_cvtph_ps(Load32Bytes(p)); }
-  static Floats LoadBFloat16(const uint8_t* p) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(Load32Bytes(p)), 16));
-  }
   static __m256i Load32Bytes(const uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
@@ -156,6 +153,29 @@ struct MatMulAvx512 {
   static __m256 UpperHalf(__m512 a) {
     return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
   }
+
+  static constexpr bool kPairProducts = false;
+  static constexpr int kPairRows = 4;
+  static constexpr int kPairColumns = 4;
+  static constexpr size_t kPairBytes = 64;
+  using PairSums = __m512;
+  class FlushDenormals {
+   public:
+    FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
+    ~FlushDenormals() { _mm_setcsr(saved_); }
+
+   private:
+    unsigned int saved_;
+  };
+  static PairSums ZeroPairSums() { return _mm512_setzero_ps(); }
+  static PairSums OddOfPairs(const uint8_t* p) {
+    return _mm512_castsi512_ps(And(_mm512_loadu_si512(p), 0xffff0000u));
+  }
+  static PairSums EvenOfPairs(const uint8_t* p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
+  }
+  static PairSums FmaPairs(PairSums a, PairSums b, PairSums c) { return _mm512_fmadd_ps(a, b, c); }
+  static float SumPairs(const PairSums* parts) { return Sum(parts[0]); }
 
   using Ints = __m512i;
   static Ints MagnitudeBits(Floats a) { return And(_mm512_castps_si512(a), 0x7fffffffu); }

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The matrix products of one ISA unit: walks the tiles. See matmul_tiles.h and matmul_float.h.
+// The matrix products of one ISA unit: walks the tiles. See matmul_tiles.h, matmul_float.h
+// and matmul_bf16.h.
 #pragma once
 
+#include "kernels/cpu/matmul_bf16.h"
 #include "kernels/cpu/matmul_float.h"
 #include "kernels/cpu/matmul_quantize.h"
 #include "kernels/cpu/matmul_tiles_256.h"
@@ -100,7 +102,7 @@ KernelStatus MatMul(const MatMulArgs& args) {
       FloatMatMul<V, LoadF16>(args);
       break;
     case ElementType::kBF16:
-      FloatMatMul<V, LoadBF16>(args);
+      BFloat16MatMul<V>(args);
       break;
     case ElementType::kQ4_0:
       QuantizedMatMul<V, Tile32<FormatQ4_0>>(args);

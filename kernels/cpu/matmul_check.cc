@@ -16,6 +16,8 @@ constexpr size_t kRowAlignment = 64;
 
 ActivationFormat ActivationFormatFor(ElementType weight_type) {
   switch (weight_type) {
+    case ElementType::kBF16:
+      return ActivationFormat::kBF16;
     case ElementType::kQ4_0:
     case ElementType::kQ4_1:
     case ElementType::kQ5_0:
@@ -40,7 +42,6 @@ bool HasFastDot(ElementType weight_type) {
   switch (weight_type) {
     case ElementType::kF32:
     case ElementType::kF16:
-    case ElementType::kBF16:
       return true;
     default:
       return ActivationFormatFor(weight_type) != ActivationFormat::kF32;
@@ -53,6 +54,9 @@ size_t ActivationRowBytes(ActivationFormat format, int64_t k) {
   switch (format) {
     case ActivationFormat::kF32:
       bytes = count * sizeof(float);
+      break;
+    case ActivationFormat::kBF16:
+      bytes = count * 2;
       break;
     case ActivationFormat::kQ8Block32:
       bytes = count / kBlock * sizeof(ActivationBlock32);
@@ -68,6 +72,7 @@ KernelStatus CheckActivations(ActivationFormat format, int64_t k) {
   if (k < 0) return KernelStatus::kBadShape;
   switch (format) {
     case ActivationFormat::kF32:
+    case ActivationFormat::kBF16:
       return KernelStatus::kOk;
     case ActivationFormat::kQ8Block32:
       return k % kBlock == 0 ? KernelStatus::kOk : KernelStatus::kBadShape;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The matrix product with float weights (F32, F16, BF16) and with every type that has no kernel of
-// its own, whose rows are decoded first. Activations are floats.
+// The matrix product with float weights (F32, F16) and with every type that has no kernel of its
+// own, whose rows are decoded first. Activations are floats.
 //
 // Each output element has sixteen partial sums; sum l takes values l, l + 16, ... in order, and one
 // fixed tree adds them up (V::Sum). V::Floats is the vector of sixteen, whatever the registers are.
@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "kernels/cpu/matmul_check.h"
+#include "kernels/cpu/matmul_walk.h"
 #include "kernels/quant/dequantize.h"
 
 namespace minfer::kernels {
@@ -38,17 +39,6 @@ struct LoadF16 {
   template <class V>
   static inline typename V::Half LoadHalf(const uint8_t* p) {
     return V::LoadHalfHalves(p);
-  }
-};
-struct LoadBF16 {
-  static constexpr size_t kBytes = 2;
-  template <class V>
-  static inline typename V::Floats Load(const uint8_t* p) {
-    return V::LoadBFloat16(p);
-  }
-  template <class V>
-  static inline typename V::Half LoadHalf(const uint8_t* p) {
-    return V::LoadHalfBFloat16(p);
   }
 };
 
@@ -141,62 +131,43 @@ template <class V, class Loader, int Rows, int N>
   for (int j = 0; j < Rows * N; ++j) sums[j] = local[j];
 }
 
-// Rows weight rows from row0 (all exist) by N activation rows.
-template <class V, class Loader, int Rows, int N>
-void FloatTile(const MatMulArgs& args, int64_t row0, int64_t m0) {
-  const uint8_t* rows[Rows];
-  for (int r = 0; r < Rows; ++r) {
-    rows[r] = static_cast<const uint8_t*>(args.weights) +
-              static_cast<size_t>(row0 + r) * args.weight_row_bytes;
-  }
-  const uint8_t* x = static_cast<const uint8_t*>(args.activations) +
-                     static_cast<size_t>(m0) * args.activation_row_bytes;
-  typename V::Floats sums[Rows * N];
-  for (int i = 0; i < Rows * N; ++i) sums[i] = V::ZeroFloats();
-  if constexpr (V::kFloatHalves && N > 1) {
-    typename V::Half low[Rows * N] = {};
-    typename V::Half high[Rows * N] = {};
-    AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 0, low);
-    AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 8, high);
-    for (int i = 0; i < Rows * N; ++i) sums[i] = V::Join(low[i], high[i]);
-  } else {
-    AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k,
-                                    Rows * args.weight_row_bytes, sums);
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int n = 0; n < N; ++n) {
-      args.out[(m0 + n) * args.out_stride + row0 + r] = V::Sum(sums[r * N + n]);
+template <class V, class Loader>
+struct FloatTile {
+  static constexpr int kRows = V::kFloatRows;
+  static constexpr int kColumns = V::kFloatColumns;
+
+  template <int Rows, int N>
+  static void Run(const MatMulArgs& args, int64_t row0, int64_t m0) {
+    const uint8_t* rows[Rows];
+    for (int r = 0; r < Rows; ++r) {
+      rows[r] = static_cast<const uint8_t*>(args.weights) +
+                static_cast<size_t>(row0 + r) * args.weight_row_bytes;
+    }
+    const uint8_t* x = static_cast<const uint8_t*>(args.activations) +
+                       static_cast<size_t>(m0) * args.activation_row_bytes;
+    typename V::Floats sums[Rows * N];
+    for (int i = 0; i < Rows * N; ++i) sums[i] = V::ZeroFloats();
+    if constexpr (V::kFloatHalves && N > 1) {
+      typename V::Half low[Rows * N] = {};
+      typename V::Half high[Rows * N] = {};
+      AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 0, low);
+      AddProductsOfHalf<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k, 8, high);
+      for (int i = 0; i < Rows * N; ++i) sums[i] = V::Join(low[i], high[i]);
+    } else {
+      AddProducts<V, Loader, Rows, N>(rows, x, args.activation_row_bytes, args.k,
+                                      Rows * args.weight_row_bytes, sums);
+    }
+    for (int r = 0; r < Rows; ++r) {
+      for (int n = 0; n < N; ++n) {
+        args.out[(m0 + n) * args.out_stride + row0 + r] = V::Sum(sums[r * N + n]);
+      }
     }
   }
-}
-
-// The tile of `columns` (1 to N) activation rows.
-template <class V, class Loader, int Rows, int N>
-inline void FloatTileOf(const MatMulArgs& args, int64_t row0, int64_t m0, int64_t columns) {
-  if constexpr (N > 1) {
-    if (columns < N) {
-      FloatTileOf<V, Loader, Rows, N - 1>(args, row0, m0, columns);
-      return;
-    }
-  }
-  FloatTile<V, Loader, Rows, N>(args, row0, m0);
-}
-
-template <class V, class Loader, int Rows>
-void FloatRows(const MatMulArgs& args, int64_t row0) {
-  for (int64_t m = 0; m < args.m; m += V::kFloatColumns) {
-    const int64_t columns = args.m - m < V::kFloatColumns ? args.m - m : V::kFloatColumns;
-    FloatTileOf<V, Loader, Rows, V::kFloatColumns>(args, row0, m, columns);
-  }
-}
+};
 
 template <class V, class Loader>
 void FloatMatMul(const MatMulArgs& args) {
-  int64_t r = args.row_begin;
-  for (; r + V::kFloatRows <= args.row_end; r += V::kFloatRows) {
-    FloatRows<V, Loader, V::kFloatRows>(args, r);
-  }
-  for (; r < args.row_end; ++r) FloatRows<V, Loader, 1>(args, r);
+  WalkTiles<FloatTile<V, Loader>>(args);
 }
 
 // Values decoded at a time (a multiple of every block and of sixteen), and activation rows that

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/quant/flushed_math.h"
 #include "kernels/quant/half.h"
 
 namespace minfer::kernels::generic {
@@ -194,13 +195,6 @@ struct MatMulTraits {
     for (int i = 0; i < 16; ++i) out.value[i] = kernels::HalfToFloat(halves[i]);
     return out;
   }
-  static Floats LoadBFloat16(const uint8_t* p) {
-    uint16_t values[16];
-    std::memcpy(values, p, sizeof(values));
-    Floats out;
-    for (int i = 0; i < 16; ++i) out.value[i] = kernels::BFloat16ToFloat(values[i]);
-    return out;
-  }
   static Floats FmaFloats(const Floats& a, const Floats& b, Floats c) {
     for (int i = 0; i < 16; ++i) c.value[i] = std::fma(a.value[i], b.value[i], c.value[i]);
     return c;
@@ -209,6 +203,43 @@ struct MatMulTraits {
   static float Sum(Floats a) {
     for (int width = 8; width > 0; width /= 2) {
       for (int i = 0; i < width; ++i) a.value[i] += a.value[i + width];
+    }
+    return a.value[0];
+  }
+
+  // Products of BF16 values, two a lane. With kPairProducts: Pairs, LoadPairs and
+  // DotPairs(sums, w, x) instead of OddOfPairs, EvenOfPairs and FmaPairs.
+  static constexpr bool kPairProducts = false;
+  static constexpr int kPairRows = 1;
+  static constexpr int kPairColumns = 4;
+  static constexpr size_t kPairBytes = 64;
+  using PairSums = Floats;
+  // While one exists, numbers below 2^-126 count as zero; here each operation sees to that.
+  struct FlushDenormals {
+    FlushDenormals() {}
+  };
+  static PairSums ZeroPairSums() { return {}; }
+  // The second values of the pairs at p; the first ones.
+  static PairSums OddOfPairs(const uint8_t* p) { return EveryOther(p + 2); }
+  static PairSums EvenOfPairs(const uint8_t* p) { return EveryOther(p); }
+  static PairSums EveryOther(const uint8_t* p) {
+    PairSums out;
+    for (int i = 0; i < 16; ++i) {
+      uint16_t value;
+      std::memcpy(&value, p + 4 * i, sizeof(value));
+      out.value[i] = FlushToZero(kernels::BFloat16ToFloat(value));
+    }
+    return out;
+  }
+  static PairSums FmaPairs(const PairSums& a, const PairSums& b, PairSums c) {
+    for (int i = 0; i < 16; ++i) c.value[i] = FlushedFma(a.value[i], b.value[i], c.value[i]);
+    return c;
+  }
+  // The parts of sixteen sums, added up in the order of Sum.
+  static float SumPairs(const PairSums* parts) {
+    PairSums a = parts[0];
+    for (int width = 8; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) a.value[i] = FlushedAdd(a.value[i], a.value[i + width]);
     }
     return a.value[0];
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Turns rows of activations into their 8-bit formats, once for every instruction set. The result
+// Turns rows of activations into their formats, once for every instruction set. The result
 // has the bits of ReferenceQuantizeRow.
 #pragma once
 
@@ -71,6 +71,22 @@ void QuantizeRow256(const uint8_t* x, int64_t k, uint8_t* out) {
   }
 }
 
+// To BF16, to nearest even; zeros up to a whole step of the product. Denormals stay.
+template <class V>
+void RoundRowToBFloat16(const uint8_t* __restrict x, int64_t k, uint8_t* __restrict out) {
+  for (int64_t i = 0; i < k; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + 4 * i, sizeof(bits));
+    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const uint32_t quiet_nan = (bits >> 16) | 0x40u;
+    const auto value =
+        static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
+    std::memcpy(out + 2 * i, &value, sizeof(value));
+  }
+  const auto used = static_cast<size_t>(k) * 2;
+  std::memset(out + used, 0, ActivationRowBytes(ActivationFormat::kBF16, k) - used);
+}
+
 template <class V>
 KernelStatus QuantizeActivations(ActivationFormat format, const float* x, int64_t k, void* out) {
   const KernelStatus status = CheckActivations(format, k);
@@ -82,6 +98,9 @@ KernelStatus QuantizeActivations(ActivationFormat format, const float* x, int64_
       break;
     case ActivationFormat::kQ8Block32:
       QuantizeRow32<V>(bytes, k, static_cast<uint8_t*>(out));
+      break;
+    case ActivationFormat::kBF16:
+      RoundRowToBFloat16<V>(bytes, k, static_cast<uint8_t*>(out));
       break;
     case ActivationFormat::kQ8Block256:
       QuantizeRow256<V>(bytes, k, static_cast<uint8_t*>(out));

@@ -9,18 +9,13 @@
 #include "kernels/cpu/units.h"
 
 namespace minfer::kernels {
-namespace avx512_vnni {
-namespace {
 
-constexpr MatMulKernels kMatMul = MatMulKernelsOf<MatMulTraits>();
-
-}  // namespace
-}  // namespace avx512_vnni
+const MatMulKernels kMatMulAvx512Vnni = MatMulKernelsOf<avx512_vnni::MatMulTraits>();
 
 const CpuKernels kAvx512VnniKernels = {
     .isa = Isa::kAvx512Vnni,
     .name = "avx512_vnni",
-    .matmul = &avx512_vnni::kMatMul,
+    .matmul = &kMatMulAvx512Vnni,
     .attention = &kAttentionAvx512,
     .vector = &kVectorAvx512,
 };

@@ -12,5 +12,6 @@ extern const CpuKernels kGenericKernels;
 extern const CpuKernels kAvx2Kernels;
 extern const CpuKernels kAvx512Kernels;
 extern const CpuKernels kAvx512VnniKernels;
+extern const CpuKernels kAvx512Bf16Kernels;
 
 }  // namespace minfer::kernels

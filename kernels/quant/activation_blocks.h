@@ -14,6 +14,7 @@ enum class ActivationFormat : int32_t {
   kF32 = 0,         // as they are
   kQ8Block32 = 1,   // ActivationBlock32 for each 32 values (partner of 32-value blocks)
   kQ8Block256 = 2,  // ActivationBlock256 for each 256 values (partner of super-blocks)
+  kBF16 = 3,        // rounded to nearest even, zeros up to a multiple of 32 values (of BF16)
 };
 
 // value[i] is about scale * quants[i], quants in [-127, 127]. A block with a value that is not

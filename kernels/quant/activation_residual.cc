@@ -25,6 +25,7 @@ KernelStatus ActivationResidual(ActivationFormat format, const float* x, const v
                                 float* residual) {
   switch (format) {
     case ActivationFormat::kF32:
+    case ActivationFormat::kBF16:
       return KernelStatus::kUnsupportedType;
     case ActivationFormat::kQ8Block32:
       if (k < 0 || k % 32 != 0) return KernelStatus::kBadShape;

@@ -12,6 +12,11 @@
 
 namespace minfer::kernels {
 
+// Whether a format leaves a residual: the 8-bit ones do, F32 and BF16 are taken as they are.
+inline bool HasResidual(ActivationFormat format) {
+  return format == ActivationFormat::kQ8Block32 || format == ActivationFormat::kQ8Block256;
+}
+
 // residual[i] = x[i] - (value i of `row`), `row` being x in `format`: k values, a multiple of the
 // format's block. residual may be x. Zero where x is not finite, so that the sum keeps the NaN of
 // the first product alone.

@@ -12,6 +12,7 @@
 #include "kernels/quant/blocks.h"
 #include "kernels/quant/decode_block.h"
 #include "kernels/quant/dequantize.h"
+#include "kernels/quant/flushed_math.h"
 #include "kernels/quant/half.h"
 
 namespace minfer::kernels {
@@ -62,6 +63,13 @@ void QuantizeRow256(const float* x, int64_t k, uint8_t* out) {
       block.sums_32[j] = static_cast<int16_t>(block.sums_16[2 * j] + block.sums_16[2 * j + 1]);
     }
     std::memcpy(out, &block, sizeof(block));
+  }
+}
+
+void RoundRowToBFloat16(const float* x, int64_t k, uint8_t* out) {
+  for (int64_t i = 0; i < (k + 31) / 32 * 32; ++i) {
+    const uint16_t value = i < k ? FloatToBFloat16(x[i]) : uint16_t{0};
+    std::memcpy(out + 2 * i, &value, sizeof(value));
   }
 }
 
@@ -250,8 +258,30 @@ float FloatDot(ElementType type, const uint8_t* row, const float* x, int64_t k) 
   return sums[0];
 }
 
+float BFloat16Dot(const uint8_t* row, const uint8_t* x, int64_t k) {
+  float sums[16] = {};
+  const auto value = [k](const uint8_t* values, int64_t i) {
+    uint16_t bits = 0;
+    if (i < k) std::memcpy(&bits, values + 2 * i, sizeof(bits));
+    return FlushToZero(BFloat16ToFloat(bits));
+  };
+  for (int64_t i = 0; i < k; i += 32) {
+    for (int64_t l = 0; l < 16; ++l) {
+      for (int64_t at : {i + 2 * l + 1, i + 2 * l}) {
+        sums[l] = FlushedFma(value(row, at), value(x, at), sums[l]);
+      }
+    }
+  }
+  for (int width = 8; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) sums[l] = FlushedAdd(sums[l], sums[l + width]);
+  }
+  return sums[0];
+}
+
 float Dot(ElementType type, const uint8_t* row, const uint8_t* activations, int64_t k) {
   switch (type) {
+    case ElementType::kBF16:
+      return BFloat16Dot(row, activations, k);
     case ElementType::kQ4_0:
       return QuantizedDot<BlockQ4_0, ActivationBlock32>(row, activations, k / kBlock);
     case ElementType::kQ4_1:
@@ -291,6 +321,9 @@ KernelStatus ReferenceQuantizeRow(ActivationFormat format, const float* x, int64
   switch (format) {
     case ActivationFormat::kF32:
       if (k > 0) std::memcpy(out, x, static_cast<size_t>(k) * sizeof(float));
+      break;
+    case ActivationFormat::kBF16:
+      RoundRowToBFloat16(x, k, static_cast<uint8_t*>(out));
       break;
     case ActivationFormat::kQ8Block32:
       QuantizeRow32(x, k, static_cast<uint8_t*>(out));

@@ -4,9 +4,14 @@
 // Plain scalar twins of the matrix product kernels. They state each product's arithmetic exactly:
 // every ISA unit gives the same bits.
 //
-// Float weights (F32, F16, BF16) and decoded rows, with float activations: sixteen partial sums;
+// Float weights (F32, F16) and decoded rows, with float activations: sixteen partial sums;
 // sum l takes the products of values l, l + 16, ... in order, each by one fma (values past the end
 // count as zero); then s[l] += s[l + 8] for l < 8, s[l] += s[l + 4] for l < 4, and so on to s[0].
+//
+// BF16 weights, with activations rounded to BF16: sixteen partial sums; from each thirty-two values
+// (past the end they count as zero) sum l takes the product of values 2 l + 1, then that of values
+// 2 l, each by one fma; then the sums are added up as above. Numbers below 2^-126 count as zero
+// everywhere: that is VDPBF16PS.
 //
 // Quantised weights, with a the activation block and all sums of codes exact integers, block by
 // block in order:

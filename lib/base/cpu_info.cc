@@ -39,6 +39,8 @@ CpuidRegisters ReadRegisters() {
     r.leaf7_ebx = b;
     r.leaf7_ecx = c;
     r.leaf7_edx = d;
+    const uint32_t subleaves = a;
+    if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) r.leaf7_1_eax = a;
   }
   if ((r.leaf1_ecx & kLeaf1Osxsave) != 0) {
     uint32_t low = 0;
@@ -140,6 +142,7 @@ CpuFeatures FeaturesFrom(const CpuidRegisters& r) {
     f.avx512bw = Bit(r.leaf7_ebx, 30);
     f.avx512vl = Bit(r.leaf7_ebx, 31);
     f.avx512vnni = Bit(r.leaf7_ecx, 11);
+    f.avx512bf16 = Bit(r.leaf7_1_eax, 5);
   }
   if ((r.xcr0 & kXcr0Amx) == kXcr0Amx) {
     f.amx_bf16 = Bit(r.leaf7_edx, 22);
@@ -161,12 +164,15 @@ bool CpuInfo::CanRun(kernels::Isa isa) const {
       return avx512;
     case 3:
       return avx512 && features.avx512vnni;
+    case 4:
+      return avx512 && features.avx512vnni && features.avx512bf16;
     default:
       return false;
   }
 }
 
 const char* CpuInfo::level() const {
+  if (CanRun(static_cast<kernels::Isa>(4))) return "avx512_bf16";
   if (CanRun(static_cast<kernels::Isa>(3))) return "avx512_vnni";
   if (CanRun(static_cast<kernels::Isa>(2))) return "avx512";
   return CanRun(static_cast<kernels::Isa>(1)) ? "avx2" : "generic";

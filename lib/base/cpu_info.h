@@ -21,7 +21,8 @@ struct CpuidRegisters {
   uint32_t leaf7_ebx = 0;
   uint32_t leaf7_ecx = 0;
   uint32_t leaf7_edx = 0;
-  uint64_t xcr0 = 0;  // 0 where the system did not enable XGETBV
+  uint32_t leaf7_1_eax = 0;  // subleaf 1
+  uint64_t xcr0 = 0;         // 0 where the system did not enable XGETBV
 };
 
 // A feature is true when the processor has it and the operating system saves its registers.
@@ -33,6 +34,7 @@ struct CpuFeatures {
   bool avx512bw = false;
   bool avx512vl = false;
   bool avx512vnni = false;
+  bool avx512bf16 = false;
   bool amx_tile = false;  // AMX is reported, not used
   bool amx_int8 = false;
   bool amx_bf16 = false;
@@ -50,7 +52,8 @@ struct CpuInfo {
 
   // Whether the unit of an instruction set runs here.
   bool CanRun(kernels::Isa isa) const;
-  // The highest set that runs: "generic", "avx2", "avx512", "avx512_vnni".
+  // The highest set that runs: "generic", "avx2", "avx512", "avx512_vnni",
+  // "avx512_bf16".
   const char* level() const;
 };
 

@@ -24,8 +24,9 @@ constexpr Lever kLevers[] = {
      "activations of the output matrix and of W_down in 15 bits: an 8-bit row and its residual"},
     {"reference", 0, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kAny,
      "scalar kernels and float activations, to check the others against"},
-    {"isa", -1, -1, 3, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCpu,
-     "CPU instruction set: 0 generic, 1 AVX2, 2 AVX-512, 3 AVX-512 VNNI, -1 the best that runs"},
+    {"isa", -1, -1, 4, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCpu,
+     "CPU instruction set: 0 generic, 1 AVX2, 2 AVX-512, 3 and VNNI, 4 and BF16, -1 the best that "
+     "runs"},
     {"kv_shuffle", 0, 0, INT64_MAX, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kAny,
      "seed of the order in which KV pages are handed out; 0 ascending"},
     {"cuda_graph", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,

@@ -101,11 +101,9 @@ void CheckAgainstScalar(const Factory& factory, const ExpertShape& s, int64_t ro
   const Graph graph = OneByOne(s, weights, rows);
   Rig rig({factory}, model);
   const NamedBytes inputs = MakeInputs(graph, {});
-  const bool quantised = FindElementTraits(s.type)->quantized;
   Compare(factory.name + ": " + Label(s, rows),
           RunStep(rig.MakeExecutor(graph, {}).get(), graph, inputs),
-          ScalarModel(model).Run(graph, inputs),
-          quantised ? factory.quantised_tolerance : factory.tolerance, faults);
+          ScalarModel(model).Run(graph, inputs), factory.ToleranceFor(s.type), faults);
 }
 
 std::vector<uint8_t> Row(const std::vector<uint8_t>& bytes, int64_t rows, int64_t row) {

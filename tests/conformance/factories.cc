@@ -37,6 +37,7 @@ Factory CpuFactory(const std::string& name, bool reference) {
   };
   factory.host_visible = true;
   factory.tolerance = 2e-6;
+  factory.bf16_tolerance = reference ? 2e-6 : 4e-3;
   factory.quantised_tolerance = reference ? 2e-6 : 2e-2;
   return factory;
 }
@@ -91,6 +92,7 @@ Factory CudaFactory(const std::string& name, bool reference, int32_t tier = 0) {
   factory.captures = true;
   factory.checks_protocol = true;
   factory.tolerance = 2e-6;
+  factory.bf16_tolerance = 2e-6;
   factory.quantised_tolerance = reference ? 2e-6 : 2e-2;
   return factory;
 }

@@ -14,7 +14,7 @@ namespace {
 
 struct OpCase {
   std::string name;
-  bool quantised = false;
+  ElementType type = ElementType::kF32;  // of the weights of products
   std::vector<WeightInfo> weights;
   std::vector<RopeConfig> rope_configs;
   Graph graph;
@@ -32,8 +32,7 @@ class OpRunner {
     const std::unique_ptr<Executor> executor = rig.MakeExecutor(op->graph, {});
     const NamedBytes inputs = MakeInputs(op->graph, {});
     Compare(factory_.name + ": " + op->name, RunStep(executor.get(), op->graph, inputs),
-            ScalarModel(model).Run(op->graph, inputs),
-            op->quantised ? factory_.quantised_tolerance : factory_.tolerance, &faults_);
+            ScalarModel(model).Run(op->graph, inputs), factory_.ToleranceFor(op->type), &faults_);
   }
 
  private:
@@ -90,12 +89,12 @@ void BuildNode(OpCase* op, OpKind kind, ValueShape x, std::vector<WeightId> weig
 void RunProducts(OpRunner* runner, ElementType type, int64_t rows, int64_t k, int64_t n) {
   const ElementTraits* traits = FindElementTraits(type);
   const std::string label = std::string(traits->name) + Sizes({rows, k, n});
-  OpCase product{"matmul " + label, traits->quantized, {Weight("w", type, k, n)}, {}, {}};
+  OpCase product{"matmul " + label, type, {Weight("w", type, k, n)}, {}, {}};
   BuildNode(&product, OpKind::kMatMul, {rows, k}, {0});
   runner->Run(&product);
 
   OpCase group{"matmul_group " + label,
-               traits->quantized,
+               type,
                {Weight("a", type, k, n), Weight("b", type, k, n + 2), Weight("c", type, k, 1),
                 Weight("bias", ElementType::kF32, n + 2, 1)},
                {},
@@ -104,7 +103,7 @@ void RunProducts(OpRunner* runner, ElementType type, int64_t rows, int64_t k, in
   runner->Run(&group);
 
   OpCase gated{"gated_matmul " + label,
-               traits->quantized,
+               type,
                {Weight("gate", type, k, n), Weight("up", type, k, n)},
                {},
                {}};
@@ -116,7 +115,7 @@ void RunProducts(OpRunner* runner, ElementType type, int64_t rows, int64_t k, in
 
 void RunGetRows(OpRunner* runner, ElementType type, int64_t rows, int64_t cols) {
   OpCase op{"get_rows " + std::string(FindElementTraits(type)->name) + Sizes({rows, cols}),
-            false,
+            ElementType::kF32,
             {Weight("table", type, cols, 11)},
             {},
             {}};
@@ -130,7 +129,7 @@ void RunGetRows(OpRunner* runner, ElementType type, int64_t rows, int64_t cols) 
 void RunRowwise(OpRunner* runner, int64_t rows, int64_t cols) {
   OpCase op{
       "rowwise" + Sizes({rows, cols}),
-      false,
+      ElementType::kF32,
       {Weight("norm", ElementType::kF32, cols, 1), Weight("bias", ElementType::kF32, cols, 1)},
       {},
       {}};
@@ -174,7 +173,7 @@ std::vector<RopeConfig> RopeConfigs(int32_t rope_dim) {
 
 void RunRope(OpRunner* runner, int64_t rows, int32_t head_dim, int32_t rope_dim) {
   OpCase op{"rope" + Sizes({rows, head_dim, rope_dim}),
-            false,
+            ElementType::kF32,
             {Weight("norm", ElementType::kF32, head_dim, 1)},
             RopeConfigs(rope_dim),
             {}};

@@ -33,7 +33,13 @@ struct Factory {
   bool checks_protocol = false;      // answers calls out of order with INTERNAL
   bool experts = true;               // runs mixtures of experts and attention sinks
   double tolerance = 0.0;            // normalised error with f32 and f16 weights
+  double bf16_tolerance = 0.0;       // with BF16 weights, whose activations may be rounded too
   double quantised_tolerance = 0.0;  // with quantised weights
+
+  double ToleranceFor(ElementType type) const {
+    if (type == ElementType::kBF16) return bf16_tolerance;
+    return FindElementTraits(type)->quantized ? quantised_tolerance : tolerance;
+  }
 };
 
 // Every backend there is; a new one is one line in factories.cc.

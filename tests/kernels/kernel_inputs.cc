@@ -26,6 +26,8 @@ bool ProcessorRuns(Isa isa) {
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     case Isa::kAvx512Vnni:
       return ProcessorRuns(Isa::kAvx512) && __builtin_cpu_supports("avx512vnni");
+    case Isa::kAvx512Bf16:
+      return ProcessorRuns(Isa::kAvx512Vnni) && __builtin_cpu_supports("avx512bf16");
 #else
     default:
       return false;

@@ -103,8 +103,8 @@ TEST_CASE("MatMul: every unit quantises activations to the bits of the scalar tw
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const CpuKernels* unit : RunnableKernels()) {
     INFO(unit->name);
-    for (ActivationFormat format :
-         {ActivationFormat::kF32, ActivationFormat::kQ8Block32, ActivationFormat::kQ8Block256}) {
+    for (ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kBF16,
+                                    ActivationFormat::kQ8Block32, ActivationFormat::kQ8Block256}) {
       std::vector<float> x = Random(7).Values(2048);
       std::fill_n(x.begin() + 256, 256, 0.0f);
       for (int i = 0; i < 256; ++i) x[static_cast<size_t>(512 + i)] = 0.5f * static_cast<float>(i);
@@ -129,6 +129,7 @@ TEST_CASE("MatMul: every unit quantises activations to the bits of the scalar tw
 // make them.
 double Tolerance(const MatMulKernels& kernels, ElementType type) {
   if (type == ElementType::kQ2_K) return 4e-2;
+  if (type == ElementType::kBF16) return 4e-3;  // activations of 8 bits, but each with its exponent
   return kernels.activation_format(type) == ActivationFormat::kF32 ? 1e-6 : 2e-2;
 }
 
@@ -260,6 +261,66 @@ TEST_CASE("MatMul: the extreme codes and quants overflow nothing", "[kernels]") 
         }
       }
     }
+  }
+}
+
+// BF16 values near 2^-63 and activations too: products and sums around 2^-126, below which numbers
+// count as zero, and some weights and activations that are themselves below it.
+TEST_CASE("MatMul: BF16 products of tiny numbers have the same bits in every unit", "[kernels]") {
+  const int64_t rows = 9;
+  const int64_t k = 70;
+  const int64_t m = 5;
+  WeightMatrix w = RandomWeights(ElementType::kBF16, rows, k, 0, 91);
+  Random random(92);
+  std::vector<float> x(static_cast<size_t>(m * k));
+  const auto tiny = [&random] {
+    const uint32_t bits = random.Bits();
+    const uint32_t exponent = bits >> 8 & 31u;
+    const uint32_t biased = exponent == 0 ? 0 : exponent == 1 ? 1 : 59 + exponent % 8;
+    return static_cast<uint16_t>((bits & 0x807fu) | biased << 7);
+  };
+  for (size_t at = 0; at < w.storage.size(); at += 2) {
+    const uint16_t value = tiny();
+    std::memcpy(w.storage.data() + at, &value, sizeof(value));
+  }
+  for (float& value : x) value = BFloat16ToFloat(tiny());
+  const std::vector<float> want = TwinProduct(*FindCpuKernels(Isa::kGeneric)->matmul, w, x, m);
+  CHECK(std::count(want.begin(), want.end(), 0.0f) < static_cast<int64_t>(want.size()));
+  for (float value : want) CHECK((value == 0.0f || std::fabs(value) >= 0x1p-126f));
+  for (const CpuKernels* unit : RunnableKernels()) {
+    INFO(unit->name);
+    CHECK(SameBits(Product(*unit->matmul, w, x, m), want));
+    CHECK(0x1p-130f * static_cast<float>(m) > 0.0f);  // flushing ended with the product
+  }
+}
+
+// 2^-126 less a little: what 24 bits without a lower end round up stays, the rest is zero.
+TEST_CASE("MatMul: BF16 sums that round up to 2^-126 are kept, others are zero", "[kernels]") {
+  const float kSmallest = 0x1p-126f;
+  for (const CpuKernels* unit : RunnableKernels()) {
+    // 1 * 2^-126 - 2^-76 * (factor * 2^-76), the first product by the odd value.
+    for (const auto& [factor, kept] :
+         {std::pair{0.5f, true}, {1.0f, true}, {2.0f, true}, {3.0f, false}, {4.0f, false}}) {
+      WeightMatrix w = RandomWeights(ElementType::kBF16, 1, 2, 0, 93);
+      const uint16_t weights[2] = {FloatToBFloat16(-0x1p-76f), FloatToBFloat16(1.0f)};
+      std::memcpy(w.storage.data(), weights, sizeof(weights));
+      const std::vector<float> x = {factor * 0x1p-76f, kSmallest};
+      INFO(unit->name << " " << factor);
+      CHECK(Product(*unit->matmul, w, x, 1)[0] == (kept ? kSmallest : 0.0f));
+      CHECK(TwinProduct(*unit->matmul, w, x, 1)[0] == (kept ? kSmallest : 0.0f));
+    }
+  }
+}
+
+TEST_CASE("MatMul: activations beyond BF16 become infinity, the largest ones stay", "[kernels]") {
+  for (const CpuKernels* unit : RunnableKernels()) {
+    WeightMatrix w = RandomWeights(ElementType::kBF16, 1, 1, 0, 94);
+    const uint16_t one = FloatToBFloat16(1.0f);
+    std::memcpy(w.storage.data(), &one, sizeof(one));
+    CHECK(Product(*unit->matmul, w, {0x1.fep127f}, 1)[0] == 0x1.fep127f);
+    CHECK(std::isinf(Product(*unit->matmul, w, {0x1.ffp127f}, 1)[0]));
+    CHECK(Product(*unit->matmul, w, {1.00390625f}, 1)[0] == 1.0f);  // a tie, to even
+    CHECK(Product(*unit->matmul, w, {1.01171875f}, 1)[0] == 1.015625f);
   }
 }
 

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-UNIT = re.compile(r"/(?:unit|ops)_(avx2|avx512|avx512_vnni)\.cc\.o(?:bj)?$")
+UNIT = re.compile(r"/(?:unit|ops)_(avx2|avx512|avx512_vnni|avx512_bf16)\.cc\.o(?:bj)?$")
 # Data that the compiler emits beside exception tables; no code.
 HARMLESS = {"DW.ref.__gxx_personality_v0"}
 TABLE = re.compile(r"^_ZN6minfer7kernels\d+k[A-Za-z0-9]+E$")

@@ -227,7 +227,7 @@ Status CpuBackend::ExecuteMatMul(const NodeCall& call) {
 // to the residual stream.
 bool CpuBackend::UsesResidual(const Graph& graph, const Node& node) const {
   const WeightInfo& info = graph.weight(node.weights[0]);
-  if (!options_.residual_activations || FormatFor(info.type) == kernels::ActivationFormat::kF32) {
+  if (!options_.residual_activations || !kernels::HasResidual(FormatFor(info.type))) {
     return false;
   }
   const Node* reader = FirstReader(graph, node.outputs[0]);

@@ -24,6 +24,7 @@ CpuidRegisters Everything() {
   r.leaf7_ebx = ~0u;
   r.leaf7_ecx = ~0u;
   r.leaf7_edx = ~0u;
+  r.leaf7_1_eax = ~0u;
   r.xcr0 = 0x600e7;
   return r;
 }
@@ -36,11 +37,13 @@ bool Runs(const CpuidRegisters& registers, Isa isa) {
 
 TEST_CASE("CpuInfo: G10 a unit needs its instructions and the system's support", "[base][G10]") {
   CHECK(Runs(Everything(), Isa::kAvx512Vnni));
+  CHECK(Runs(Everything(), Isa::kAvx512Bf16));
   CpuidRegisters r = Everything();
   r.xcr0 = 0x7;  // AVX state only
   CHECK(Runs(r, Isa::kAvx2));
   CHECK(!Runs(r, Isa::kAvx512));
   CHECK(!Runs(r, Isa::kAvx512Vnni));
+  CHECK(!Runs(r, Isa::kAvx512Bf16));
   CHECK(!FeaturesFrom(r).amx_tile);
   r.xcr0 = 0x3;  // SSE state only
   CHECK(!Runs(r, Isa::kAvx2));
@@ -57,6 +60,11 @@ TEST_CASE("CpuInfo: G10 a unit needs its instructions and the system's support",
   r.leaf7_ecx &= ~(1u << 11);  // no VNNI
   CHECK(Runs(r, Isa::kAvx512));
   CHECK(!Runs(r, Isa::kAvx512Vnni));
+  CHECK(!Runs(r, Isa::kAvx512Bf16));
+  r = Everything();
+  r.leaf7_1_eax = 0;  // no BF16
+  CHECK(Runs(r, Isa::kAvx512Vnni));
+  CHECK(!Runs(r, Isa::kAvx512Bf16));
   r = Everything();
   r.leaf7_ebx &= ~(1u << 30);  // F without BW, as the first of its kind
   CHECK(!Runs(r, Isa::kAvx512));
@@ -79,6 +87,7 @@ TEST_CASE("CpuInfo: this processor, as the compiler's runtime sees it", "[base][
   CHECK(info.features.avx512f == (__builtin_cpu_supports("avx512f") != 0));
   CHECK(info.features.avx512vl == (__builtin_cpu_supports("avx512vl") != 0));
   CHECK(info.features.avx512vnni == (__builtin_cpu_supports("avx512vnni") != 0));
+  CHECK(info.features.avx512bf16 == (__builtin_cpu_supports("avx512bf16") != 0));
 #endif
   CHECK(std::string(info.level()).size() > 3);
 }

@@ -24,7 +24,7 @@ TEST_CASE("Tuning: a string sets levers, and the last one wins", "[engine]") {
 TEST_CASE("Tuning: an unknown lever, a bad value and the wrong options are refused by name",
           "[engine]") {
   for (const char* text : {"tiles=1", "fuse_qkv", "fuse_qkv=2", "fuse_qkv=-1", "fuse_qkv=1x",
-                           "isa=4", "isa=99999999999999999999", "=1"}) {
+                           "isa=5", "isa=99999999999999999999", "=1"}) {
     INFO(text);
     Status status = ParseTuning(text, LeverScope::kContext).status();
     CHECK(status.code() == StatusCode::kInvalidArgument);
