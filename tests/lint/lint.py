@@ -49,6 +49,7 @@ FORBIDDEN = {
     "thread_local": r"\b(?:thread_local|__thread|_Thread_local)\b",
     "fork": r"\b(?:fork|vfork|pthread_atfork|system|popen)\s*\(",
     "device-wide": r"\bcuda(?:DeviceSynchronize|DeviceReset|StreamLegacy)\b|\bcudaMem(?:cpy|set)\s*\(",
+    "shared-opt-in": r"\bcudaFuncSetAttribute\s*\(",
     "rand": r"\b(?:rand|srand|random_device)\b\s*[({ ]",
 }
 

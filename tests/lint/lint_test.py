@@ -102,6 +102,7 @@ FORBIDDEN = [
     ("device-wide", "cudaMemcpy(to, from, 8, cudaMemcpyHostToDevice);"),
     ("device-wide", "cudaMemset(to, 0, 8);"),
     ("device-wide", "Launch(kernel, shape, cudaStreamLegacy);"),
+    ("shared-opt-in", "cudaFuncSetAttribute(kernel, attribute, 65536);"),
 ]
 
 # Joined here, so that this file is clean.
