@@ -52,6 +52,8 @@ struct BackendOptions {
   bool mmvq_mma = true;                // the same on tensor cores
   int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2
   bool fuse_add = true;                // a product and the addition after it as one launch
+  bool fuse_norm = false;              // the norm of one short row by the product that reads it
+  bool fuse_ffn = true;                // gate and up quantise their result for W_down
   bool fuse_rope = true;               // Q rotated by the launch that stores K
   bool fa_decode = true;               // tensor cores for attention of few rows
   bool fuse_combine = true;            // stripes of long rows added up by attention's launch

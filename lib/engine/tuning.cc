@@ -55,6 +55,10 @@ constexpr Lever kLevers[] = {
      "norms and attention of few rows quantise what they make: 0 off, 1 both forms, 2 that alone"},
     {"fuse_add", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "a product of few rows and the addition after it as one launch"},
+    {"fuse_norm", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "the norm of one short row by the product that reads it"},
+    {"fuse_ffn", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "the activation of gate and up quantised for W_down by the launch that makes it"},
     {"fuse_rope", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "rotation of Q by the launch that rotates and stores K"},
     {"fa_decode", 1, 0, 1, LeverResult::kTolerance, LeverScope::kContext, LeverDevice::kCuda,
@@ -119,6 +123,8 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "mmvq_mma") tuning->mmvq_mma = value != 0;
   if (name == "decode_a_fuse") tuning->decode_a_fuse = static_cast<int32_t>(value);
   if (name == "fuse_add") tuning->fuse_add = value != 0;
+  if (name == "fuse_norm") tuning->fuse_norm = value != 0;
+  if (name == "fuse_ffn") tuning->fuse_ffn = value != 0;
   if (name == "fuse_rope") tuning->fuse_rope = value != 0;
   if (name == "fa_decode") tuning->fa_decode = value != 0;
   if (name == "fuse_combine") tuning->fuse_combine = value != 0;
@@ -188,6 +194,8 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->mmvq_mma = tuning.mmvq_mma;
   options->decode_a_fuse = tuning.decode_a_fuse;
   options->fuse_add = tuning.fuse_add;
+  options->fuse_norm = tuning.fuse_norm;
+  options->fuse_ffn = tuning.fuse_ffn;
   options->fuse_rope = tuning.fuse_rope;
   options->fa_decode = tuning.fa_decode;
   options->fuse_combine = tuning.fuse_combine;

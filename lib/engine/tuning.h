@@ -54,6 +54,8 @@ struct Tuning {
   bool mmvq_mma = true;
   int32_t decode_a_fuse = 2;
   bool fuse_add = true;
+  bool fuse_norm = false;
+  bool fuse_ffn = true;
   bool fuse_rope = true;
   bool fa_decode = true;
   bool fuse_combine = true;

@@ -115,6 +115,136 @@ TEST_CASE("CUDA fusion: a product and the addition after it have the bits of bot
   }
 }
 
+struct FoldShape {
+  ElementType type;
+  int64_t k;
+  int64_t n;
+};
+
+DeviceBytes Packed(const FoldShape& shape, uint32_t seed) {
+  const auto stored = kernels::testing::RandomWeights(shape.type, shape.n, shape.k, 0, seed);
+  return ToDevice(PackRows(shape.type, shape.n, shape.k, stored.data(), stored.row_bytes));
+}
+
+// Two matrices, a bias at the first or a gate over both.
+kernels::cuda::MmvqArgs TwoParts(const FoldShape& shape, int64_t m, bool gated,
+                                 const DeviceBytes& a, const DeviceBytes& b,
+                                 const DeviceBytes& bias, const DeviceBytes& out) {
+  kernels::cuda::MmvqArgs args;
+  args.type = shape.type;
+  args.k = shape.k;
+  args.m = m;
+  args.streamed = true;
+  args.gate = gated ? kernels::cuda::MmvqGate::kSilu : kernels::cuda::MmvqGate::kNone;
+  args.n_parts = 2;
+  args.parts[0] = {a.as<void>(), shape.n, gated ? nullptr : bias.as<float>(), out.as<float>(),
+                   shape.n};
+  args.parts[1] = {b.as<void>(), shape.n, nullptr, out.as<float>() + m * shape.n, shape.n};
+  return args;
+}
+
+TEST_CASE("CUDA fusion: a norm by the product that reads it has the bits of both", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const FoldShape& shape :
+       {FoldShape{ElementType::kQ4_0, 896, 37}, FoldShape{ElementType::kQ4_0, 96, 16},
+        FoldShape{ElementType::kQ4_0, 2048, 5000}, FoldShape{ElementType::kQ4_1, 576, 40},
+        FoldShape{ElementType::kQ5_0, 640, 33}, FoldShape{ElementType::kQ5_1, 1536, 9},
+        FoldShape{ElementType::kQ8_0, 896, 1200}, FoldShape{ElementType::kQ4_K, 1024, 70},
+        FoldShape{ElementType::kQ5_K, 2048, 24}, FoldShape{ElementType::kQ6_K, 1792, 50}}) {
+    const DeviceBytes a = Packed(shape, 1), b = Packed(shape, 2);
+    Random random(static_cast<uint32_t>(shape.k));
+    const DeviceBytes bias = ToDevice(random.Values(static_cast<size_t>(shape.n)));
+    const DeviceBytes weight = ToDevice(random.Values(static_cast<size_t>(shape.k)));
+    for (const int64_t m : {1, 3, 8}) {
+      std::vector<float> values = random.Values(static_cast<size_t>(m * shape.k));
+      if (m == 3) values[static_cast<size_t>(shape.k) + 5] = INFINITY;
+      const DeviceBytes x = ToDevice(values);
+      for (const bool gated : {false, true}) {
+        INFO("type " << static_cast<int>(shape.type) << " k " << shape.k << " m " << m << " gated "
+                     << gated);
+        const auto bytes = static_cast<size_t>(2 * m * shape.n) * sizeof(float);
+        const DeviceBytes apart(bytes), together(bytes);
+        for (const DeviceBytes* one : {&apart, &together}) {
+          REQUIRE(cudaMemsetAsync(one->as<void>(), 0, bytes, stream.get()) == cudaSuccess);
+        }
+        const DeviceBytes rows(static_cast<size_t>(QuantizedBytes(m, shape.k, false, true)));
+        REQUIRE(kernels::cuda::RmsNorm(x.as<float>(), weight.as<float>(), nullptr, m, shape.k,
+                                       1e-6f, stream.get(),
+                                       MakePlaneTarget(rows.as<void>(), m, shape.k, false, true)) ==
+                KernelStatus::kOk);
+        auto args = TwoParts(shape, m, gated, a, b, bias, apart);
+        args.activations = rows.as<void>();
+        REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+        args = TwoParts(shape, m, gated, a, b, bias, together);
+        args.norm = {x.as<float>(), weight.as<float>(), 1e-6f};
+        REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+        REQUIRE(stream.Wait());
+        CHECK(apart.Read() == together.Read());
+        CHECK(together.GuardsHold());
+        // dp4a takes no norm: refused, not forgotten.
+        args.streamed = false;
+        CHECK(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kBadShape);
+      }
+    }
+  }
+}
+
+TEST_CASE("CUDA fusion: a gate that quantises its result has the bits of both", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const FoldShape& shape :
+       {FoldShape{ElementType::kQ4_0, 896, 1088}, FoldShape{ElementType::kQ4_0, 64, 32},
+        FoldShape{ElementType::kQ8_0, 1024, 96}, FoldShape{ElementType::kQ6_K, 1024, 4256},
+        FoldShape{ElementType::kQ4_K, 512, 64}}) {
+    const DeviceBytes a = Packed(shape, 1), b = Packed(shape, 2);
+    Random random(static_cast<uint32_t>(shape.k));
+    for (const int64_t m : {1, 3, 8}) {
+      const DeviceBytes x = ToDevice(random.Values(static_cast<size_t>(m * shape.k)));
+      const DeviceBytes rows(static_cast<size_t>(QuantizedBytes(m, shape.k, false, true)));
+      REQUIRE(kernels::cuda::QuantizeRows(x.as<float>(), m, shape.k,
+                                          MakePlaneTarget(rows.as<void>(), m, shape.k, false, true),
+                                          stream.get()) == KernelStatus::kOk);
+      for (const int form : {0, 1, 2, 3}) {
+        const bool residual = (form & 1) != 0, streamed = (form & 2) != 0;
+        INFO("type " << static_cast<int>(shape.type) << " k " << shape.k << " m " << m
+                     << " residual " << residual << " streamed " << streamed);
+        const auto bytes = static_cast<size_t>(QuantizedBytes(m, shape.n, residual, streamed));
+        const DeviceBytes out(static_cast<size_t>(m * shape.n) * sizeof(float)), apart(bytes),
+            together(bytes), only(bytes);
+        for (const DeviceBytes* one : {&apart, &together, &only}) {
+          REQUIRE(cudaMemsetAsync(one->as<void>(), 0, bytes, stream.get()) == cudaSuccess);
+        }
+        const auto target = [&](const DeviceBytes& to) {
+          return MakePlaneTarget(to.as<void>(), m, shape.n, residual, streamed);
+        };
+        kernels::cuda::MmvqArgs args;
+        args.type = shape.type;
+        args.k = shape.k;
+        args.m = m;
+        args.streamed = true;
+        args.gate = kernels::cuda::MmvqGate::kGelu;
+        args.activations = rows.as<void>();
+        args.n_parts = 2;
+        args.parts[0] = {a.as<void>(), shape.n, nullptr, nullptr, shape.n};
+        args.parts[1] = {b.as<void>(), shape.n, nullptr, out.as<float>(), shape.n};
+        args.planes = target(together);
+        REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+        args.planes = target(only);
+        args.parts[1].out = nullptr;
+        REQUIRE(kernels::cuda::Mmvq(args, stream.get()) == KernelStatus::kOk);
+        REQUIRE(kernels::cuda::QuantizeRows(out.as<float>(), m, shape.n, target(apart),
+                                            stream.get()) == KernelStatus::kOk);
+        REQUIRE(stream.Wait());
+        CHECK(apart.Read() == together.Read());
+        CHECK(apart.Read() == only.Read());
+        CHECK(only.GuardsHold());
+        CHECK(out.GuardsHold());
+      }
+    }
+  }
+}
+
 // Q rotated in its own place beside the store, and by its own launch.
 TEST_CASE("CUDA fusion: Q rotated by the store has the bits of its own launch", "[cuda]") {
   if (!CudaIsHere()) return;

@@ -31,4 +31,15 @@ __device__ __forceinline__ void CpAsyncWait() {
 #endif
 }
 
+// The same for a number known at run time, up to 2.
+__device__ __forceinline__ void CpAsyncWaitFor(int pending) {
+  if (pending == 2) {
+    CpAsyncWait<2>();
+  } else if (pending == 1) {
+    CpAsyncWait<1>();
+  } else {
+    CpAsyncWait<0>();
+  }
+}
+
 }  // namespace minfer::kernels::cuda

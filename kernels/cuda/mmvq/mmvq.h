@@ -79,18 +79,35 @@ struct MmvqPart {
 // second, is act(gate) * up. Each part has the bits that it has alone.
 enum class MmvqGate : int32_t { kNone, kSilu, kGelu };
 
+// Activations that are the RMS norm of rows of k floats, quantised by the launch that multiplies
+// them, with the bits of RmsNorm (vector.h). All begin at multiples of 16 bytes.
+struct MmvqNorm {
+  const float* x = nullptr;  // nullptr: the activations are given
+  const float* weight = nullptr;
+  float eps = 0.0f;
+};
+// The longest rows that a launch takes the norm of.
+inline constexpr int64_t kMaxNormedColumns = 2048;
+
 struct MmvqArgs {
   ElementType type = ElementType::kQ8_0;  // of all parts
   int64_t k = 0;
   const void* activations = nullptr;  // rows of QuantizedRowBytes(k), or interleaved
+  MmvqNorm norm;                      // instead of these; only streamed, without residual rows
   int64_t m = 0;                      // rows of the result, 1 .. kMmvqMaxRows
   bool residual = false;              // two rows of activations a row of the result
   MmvqGate gate = MmvqGate::kNone;
+  // Where the results of a gate go quantised, n a multiple of 32; their own place may be nullptr
+  // then. Only streamed, rows of k values up to kMaxPlaneColumns.
+  PlaneTarget planes;
   // Integer tensor cores, from 8.0 on; types and rows as StreamsMmvq says. Otherwise dp4a.
   bool streamed = false;
   int n_parts = 0;
   MmvqPart parts[kMmvqMaxParts];
 };
+
+// The longest rows of activations of a gate whose results one launch quantises.
+inline constexpr int64_t kMaxPlaneColumns = 1024;
 
 KernelStatus Mmvq(const MmvqArgs& args, KernelStream stream);
 

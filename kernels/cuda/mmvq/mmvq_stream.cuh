@@ -5,6 +5,8 @@
 // holds. The warps follow the columns alone, since the order of sums does.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/mmvq/mmvq_stream_kernel.cuh"
 
@@ -12,6 +14,8 @@ namespace minfer::kernels::cuda {
 
 inline constexpr int kStreamWarps = 16;  // of a multiprocessor
 inline constexpr int kStreamSlots = 3;
+// Of a block that takes a norm: enough to make short work of its rows.
+inline constexpr int kNormBlockWarps = 8;
 inline constexpr int kStreamFewSlots = 2;  // where a multiprocessor has less shared memory
 
 struct StreamLimits {
@@ -31,38 +35,128 @@ inline bool FindStreamLimits(StreamLimits* limits) {
                                 cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) == cudaSuccess;
 }
 
-// One stage a warp where eight suffice, otherwise rounds of up to seven that are as even as can be.
+// One stage a warp where ten suffice, otherwise rounds of up to seven that are as even as can be.
 inline int StreamWarps(int stages) {
-  if (stages <= kStreamMaxWarps) return std::max(stages, 1);
+  if (stages <= kStreamItemWarps) return std::max(stages, 1);
   const int rounds = (stages + 6) / 7;
   return (stages + rounds - 1) / rounds;
 }
 
-template <ElementType type, typename Sums, bool kGated>
+// How a launch is cut.
+struct StreamShape {
+  int warps = 1;   // that share an item
+  int groups = 1;  // of so many in a block
+  int block_warps = 1;
+  int slots = 1;
+  int buffers = 1;  // for the sums of a group
+  int blocks = 1;
+  int shared_bytes = 0;
+};
+
+template <ElementType type, typename Sums, StreamInput kInput>
+int StreamSharedBytes(const StreamArgs& args, const StreamShape& shape) {
+  const int sums = shape.buffers * shape.warps * Sums::kColumns * kStreamRows;
+  int floats = shape.groups * sums;
+  if (args.gate != MmvqGate::kNone) floats += kMmvqMaxRows * kPlaneGroup;
+  if (kInput == StreamInput::kNormed) floats += Sums::kColumns * kNormWarps;
+  if (kInput != StreamInput::kGlobal) {
+    floats += static_cast<int>(QuantizedBytes(Sums::kColumns, args.k, false, true)) / 4;
+  }
+  return shape.groups * shape.warps * shape.slots * kStageBytes<type> +
+         floats * static_cast<int>(sizeof(float));
+}
+
+// Blocks of two sevens or eights of warps a multiprocessor where there is work for many rounds;
+// otherwise items spread over all multiprocessors, and rings no deeper than what they hold. No
+// blocks: not with this input.
+template <ElementType type, typename Sums, StreamInput kInput>
+StreamShape FindStreamShape(const StreamArgs& args, const StreamLimits& limits) {
+  StreamShape shape;
+  shape.warps = StreamWarps(args.stages);
+  const bool planes = args.planes.out != nullptr;
+  const int together = planes ? kPlaneGroup / 8 : std::max(kStreamWarps / 2 / shape.warps, 1);
+  const auto spread = static_cast<int>(CeilDiv(args.items, limits.processors));
+  shape.groups = planes ? together : std::clamp(spread, 1, together);
+  const auto fit = [&](int slots) {
+    shape.slots = slots;
+    shape.buffers = !Sums::kWarpsFinish ? 2 : planes ? 1 : shape.warps;
+    shape.shared_bytes = StreamSharedBytes<type, Sums, kInput>(args, shape);
+    return limits.shared_per_processor / (shape.shared_bytes + 1024);
+  };
+  shape.block_warps = shape.groups * shape.warps;
+  if (kInput == StreamInput::kNormed) {
+    const auto parts = static_cast<int>(CeilDiv(args.k, kNormColumns));
+    shape.block_warps = std::max({shape.block_warps, parts, kNormBlockWarps});
+  }
+  // A kilobyte of each block is the system's.
+  const int wanted = std::max((kStreamWarps + shape.block_warps / 2) / shape.block_warps, 1);
+  const int items = limits.processors * wanted * shape.groups;
+  const auto rounds =
+      static_cast<int>(CeilDiv(args.items, items) * CeilDiv(args.stages, shape.warps));
+  int slots = std::min(rounds, kStreamSlots);
+  if (fit(slots) < wanted) slots = std::min(slots, kStreamFewSlots);
+  if (fit(slots) < 1) slots = 1;
+  const int blocks = std::min(fit(slots), wanted) * limits.processors;
+  shape.blocks = std::min(static_cast<int>(CeilDiv(args.items, shape.groups)), blocks);
+  // Warps are worth more than copies of activations.
+  const bool many = shape.blocks * shape.groups < args.items;
+  if (kInput == StreamInput::kCopied && many && blocks < wanted * limits.processors) {
+    shape.blocks = 0;
+  }
+  return shape;
+}
+
+template <ElementType type, typename Sums, bool kGated, StreamInput kInput>
+KernelStatus LaunchShaped(StreamArgs args, const StreamShape& shape, KernelStream stream) {
+  args.warps = shape.warps;
+  args.group_of = (256 + shape.warps - 1) / shape.warps;
+  args.groups = shape.groups;
+  args.slots = shape.slots;
+  args.buffers = shape.buffers;
+  const auto kernel = StreamKernel<type, Sums, kGated, kInput>;
+  const KernelStatus status = AllowSharedBytes(kernel, shape.shared_bytes, stream);
+  if (status != KernelStatus::kOk) return status;
+  return Launch(kernel,
+                {dim3(static_cast<unsigned>(shape.blocks)),
+                 dim3(static_cast<unsigned>(shape.block_warps * kWarp)),
+                 static_cast<size_t>(shape.shared_bytes)},
+                stream, args);
+}
+
+template <ElementType type, typename Sums, bool kGated, StreamInput kInput>
 KernelStatus LaunchStream(const StreamArgs& args, KernelStream stream) {
   StreamLimits limits;
   if (!FindStreamLimits(&limits)) return KernelStatus::kDeviceError;
-  const auto bytes = [&](int warps, int slots) {
-    const int buffers = Sums::kWarpsFinish ? warps : 2;
-    return warps * (slots * kStageBytes<type> +
-                    buffers * Sums::kColumns * kStreamRows * static_cast<int>(sizeof(float)));
-  };
-  int warps = StreamWarps(args.stages);
-  while (warps > 1 && bytes(warps, kStreamFewSlots) > limits.shared_per_block) --warps;
-  // Blocks of two sevens or eights of warps; a kilobyte of each block is the system's.
-  const int wanted = std::max(kStreamWarps / warps, 1);
-  const bool many = wanted * (bytes(warps, kStreamSlots) + 1024) <= limits.shared_per_processor;
-  const int shared = bytes(warps, many ? kStreamSlots : kStreamFewSlots);
-  if (shared > limits.shared_per_block) return KernelStatus::kBadShape;
-  const int blocks = std::clamp(limits.shared_per_processor / (shared + 1024), 1, wanted);
-  const auto kernel = many ? StreamKernel<type, Sums, kGated, kStreamSlots>
-                           : StreamKernel<type, Sums, kGated, kStreamFewSlots>;
-  const KernelStatus allowed = AllowSharedBytes(kernel, shared, stream);
-  if (allowed != KernelStatus::kOk) return allowed;
-  const LaunchShape shape{
-      dim3(static_cast<unsigned>(std::min(args.items, limits.processors * blocks))),
-      dim3(static_cast<unsigned>(warps * kWarp)), static_cast<size_t>(shared)};
-  return Launch(kernel, shape, stream, args);
+  const StreamShape shape = FindStreamShape<type, Sums, kInput>(args, limits);
+  if (shape.blocks < 1 || shape.shared_bytes > limits.shared_per_block ||
+      shape.block_warps > kStreamBlockWarps) {
+    return KernelStatus::kBadShape;
+  }
+  return LaunchShaped<type, Sums, kGated, kInput>(args, shape, stream);
+}
+
+// Each block copies the activations of many rows where its warps keep to one stage each.
+template <ElementType type, int kEights, bool kGated>
+KernelStatus LaunchMany(const StreamArgs& args, KernelStream stream) {
+  using Sums = ManyRows<type, kEights>;
+  if (args.stages <= kStreamItemWarps) {
+    const KernelStatus status =
+        LaunchStream<type, Sums, kGated, StreamInput::kCopied>(args, stream);
+    if (status != KernelStatus::kBadShape) return status;
+  }
+  return LaunchStream<type, Sums, kGated, StreamInput::kGlobal>(args, stream);
+}
+
+template <ElementType type, bool kGated>
+KernelStatus LaunchRows(const StreamArgs& args, KernelStream stream) {
+  using One = OneRow<type, 1>;
+  using Many = ManyRows<type, 1>;
+  if (args.norm.x == nullptr) {
+    return args.rows == 1 ? LaunchStream<type, One, kGated, StreamInput::kGlobal>(args, stream)
+                          : LaunchMany<type, 1, kGated>(args, stream);
+  }
+  return args.rows == 1 ? LaunchStream<type, One, kGated, StreamInput::kNormed>(args, stream)
+                        : LaunchStream<type, Many, kGated, StreamInput::kNormed>(args, stream);
 }
 
 template <ElementType type>
@@ -86,14 +180,14 @@ KernelStatus RunStream(const MmvqArgs& args, KernelStream stream) {
   to.activation_row_bytes = QuantizedRowBytes(args.k);
   to.rows = static_cast<int>(args.m) * (args.residual ? 2 : 1);
   to.residual = args.residual;
-  if (gated) {
-    return to.rows == 1 ? LaunchStream<type, OneRow<type, 1>, true>(to, stream)
-                        : LaunchStream<type, ManyRows<type, 1>, true>(to, stream);
+  to.norm = args.norm;
+  to.planes = args.planes;
+  if (gated) return LaunchRows<type, true>(to, stream);
+  if (to.rows == 2 && args.m == 1) {
+    return LaunchStream<type, OneRow<type, 2>, false, StreamInput::kGlobal>(to, stream);
   }
-  if (to.rows == 1) return LaunchStream<type, OneRow<type, 1>, false>(to, stream);
-  if (args.m == 1) return LaunchStream<type, OneRow<type, 2>, false>(to, stream);
-  if (to.rows <= 8) return LaunchStream<type, ManyRows<type, 1>, false>(to, stream);
-  return LaunchStream<type, ManyRows<type, 2>, false>(to, stream);
+  if (to.rows > 8) return LaunchMany<type, 2, false>(to, stream);
+  return LaunchRows<type, false>(to, stream);
 }
 
 }  // namespace minfer::kernels::cuda

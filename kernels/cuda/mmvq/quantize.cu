@@ -95,6 +95,17 @@ KernelStatus Mmvq(const MmvqArgs& args, KernelStream stream) {
       return KernelStatus::kBadShape;
     }
   }
+  if (args.norm.x != nullptr &&
+      (!args.streamed || args.residual || args.k > kMaxNormedColumns || args.k % 32 != 0 ||
+       (reinterpret_cast<uintptr_t>(args.norm.x) | reinterpret_cast<uintptr_t>(args.norm.weight)) %
+               16 !=
+           0)) {
+    return KernelStatus::kBadShape;
+  }
+  if (args.planes.out != nullptr &&
+      (!args.streamed || !gated || args.parts[0].n % 32 != 0 || args.k > kMaxPlaneColumns)) {
+    return KernelStatus::kBadShape;
+  }
   if (args.m == 0) return KernelStatus::kOk;
   const bool streamed = args.streamed;
   if (streamed && !StreamsMmvq(args.type, args.k)) return KernelStatus::kBadShape;

@@ -205,7 +205,8 @@ struct PlaneTile {
   static constexpr bool kHalves = false;
   static constexpr bool kUnsigned = false;
   static constexpr bool kSuperBlocks = false;
-  static_assert(kBytes % 16 == 0 && kScalesAt % 16 == 0 && kHighAt % 16 == 0);
+  // Parts begin where four chunks do.
+  static_assert(kBytes % 16 == 0 && kScalesAt % 64 == 0 && kHighAt % 64 == 0);
 
   __device__ static int Place(int chunk, int64_t k) {
     const int blocks = static_cast<int>(k / 32);

@@ -9,6 +9,7 @@
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
 #include "kernels/cuda/mmvq/quantized_row.cuh"
+#include "kernels/cuda/vector/norm.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
@@ -104,23 +105,15 @@ __global__ void __launch_bounds__(kNormThreads)
     kept[v] = present && i < vectors ? from[i] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
 #pragma unroll
-  for (int v = 0; v < kNormVectors; ++v) {
-    sum = fmaf(kept[v].x, kept[v].x, sum);
-    sum = fmaf(kept[v].y, kept[v].y, sum);
-    sum = fmaf(kept[v].z, kept[v].z, sum);
-    sum = fmaf(kept[v].w, kept[v].w, sum);
-  }
-  const float mean = BlockSum(sum) / static_cast<float>(4 * vectors);
-  const float inverse = present ? 1.0f / sqrtf(mean + eps) : 0.0f;
+  for (int v = 0; v < kNormVectors; ++v) sum = AddSquares(sum, kept[v]);
+  const float squares = BlockSum(sum);
+  const float inverse = present ? NormFactor(squares, 4 * vectors, eps) : 0.0f;
 #pragma unroll
   for (int v = 0; v < kNormVectors; ++v) {
     // The same for all threads: none is missing where lanes exchange values.
     if (v * static_cast<int>(blockDim.x) >= vectors) break;
     const int i = threadIdx.x + v * blockDim.x;
-    const float4 w = weights[v];
-    const float4 k = kept[v];
-    const float4 value = make_float4(k.x * inverse * w.x, k.y * inverse * w.y, k.z * inverse * w.z,
-                                     k.w * inverse * w.w);
+    const float4 value = Normed(kept[v], inverse, weights[v]);
     const bool inside = i < vectors;
     if (out != nullptr && present && inside) {
       out[static_cast<int64_t>(row) * vectors + i] = value;

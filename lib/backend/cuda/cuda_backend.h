@@ -157,6 +157,8 @@ class CudaBackend final : public Backend {
     ValueId expert_gate = kNoId;  // of products of experts, the second after the first
     ValueId expert_up = kNoId;
     kernels::cuda::ExpertMmqArgs experts;
+    ValueId normed = kNoId;  // of a norm, which the product that reads it takes
+    kernels::cuda::MmvqNorm norm;
     // What waits for attention, of the nodes of a TailNodes: Q's norm and K's, then the store.
     bool tail = false;
     int n_norms = 0;
@@ -237,18 +239,20 @@ class CudaBackend final : public Backend {
   Status ExecuteGatedMatMul(const NodeCall& call);
   StatusOr<const void*> QuantizedInput(const NodeCall& call, const ActivationForm& form);
   Status RunProducts(const NodeCall& call, absl::Span<const Product> products,
-                     kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone);
+                     kernels::cuda::MmvqGate gate = kernels::cuda::MmvqGate::kNone,
+                     const Planes* result = nullptr);
   Status RunFloat(const NodeCall& call, const Product& product, const float* x, int64_t m);
   Status RunSmall(const NodeCall& call, const Product& product, const void* halves, int64_t m);
   StatusOr<const void*> FewHalves(const NodeCall& call, const float* x);
   bool FusesGate(absl::Span<const Product> products, int64_t m) const;
+  StatusOr<Planes> PlanesOfGate(const NodeCall& call);
   bool UsesResidual(const Graph& graph, const Node& node) const;
   static uint64_t ActivationBytes(int64_t m, int64_t k, bool residual);
   uint64_t ProductScratch(const Graph& graph, const Node& node) const;
   uint64_t FewHalvesAt(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
   void ReportMatMul(const NodeCall& call, const WeightInfo& info, const ActivationForm& form,
-                    int64_t m);
+                    int64_t m, bool result_planes);
 
   // cuda_many_rows.cc
   bool StagesRaw() const;
@@ -286,6 +290,10 @@ class CudaBackend final : public Backend {
   bool TakesTail(const NodeCall& call, const kernels::cuda::AttentionArgs& attention) const;
   kernels::cuda::DecodeTail TakeTail(kernels::cuda::AttentionArgs* attention);
   Status FlushTail(const NodeCall& call);
+  bool HoldsForProduct(const NodeCall& call, const kernels::cuda::MmvqNorm& norm) const;
+  // The norm that waits for the node's product, or, where that can't take it, its launch now.
+  StatusOr<kernels::cuda::MmvqNorm> TakeNorm(const NodeCall& call,
+                                             absl::Span<const Product> products);
   Status CheckHeld(const NodeCall& call) const;
 
   // cuda_attention.cc

@@ -59,8 +59,8 @@ StatusOr<CudaBackend::Planes> CudaBackend::PlanesForNext(const NodeCall& call,
   planes.value = value;
   planes.by_producer = true;
   planes.form = form;
-  planes.only =
-      options_.decode_a_fuse == 2 && form.all_quantized && CountReads(*call.graph, value) == 1;
+  planes.only = options_.decode_a_fuse == 2 && !direct_ && form.all_quantized &&
+                CountReads(*call.graph, value) == 1;
   const auto bytes = static_cast<uint64_t>(
       kernels::cuda::QuantizedBytes(shape.rows, shape.cols, form.residual, form.streamed));
   MF_ASSIGN_OR_RETURN(uint8_t * to, pool_->Resolve({scratch_, scratch_offset, bytes}));
@@ -73,7 +73,7 @@ StatusOr<CudaBackend::Planes> CudaBackend::PlanesForNext(const NodeCall& call,
 bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const {
   const Node* next = NextNode();
   if (direct_ || !options_.fuse_add || call.node->op != OpKind::kMatMul || !product.streamed ||
-      next == nullptr || next->op != OpKind::kAdd) {
+      product.norm.x != nullptr || next == nullptr || next->op != OpKind::kAdd) {
     return false;
   }
   const ValueId value = call.node->outputs[0];
@@ -105,11 +105,61 @@ bool CudaBackend::HoldsForStore(const NodeCall& call) const {
          a.rope_style == b.rope_style && a.head_dim <= kernels::cuda::kMaxStoredQDim;
 }
 
+// A norm of one short row that nobody reads but the products of the next node. For more rows every
+// block would repeat more than the launch costs.
+bool CudaBackend::HoldsForProduct(const NodeCall& call, const kernels::cuda::MmvqNorm& norm) const {
+  const Node* next = NextNode();
+  const ValueId value = call.node->outputs[0];
+  if (direct_ || !options_.fuse_norm || next == nullptr || next->inputs.empty() ||
+      next->inputs[0] != value || CountReads(*call.graph, value) != 1) {
+    return false;
+  }
+  const bool aligned =
+      (reinterpret_cast<uintptr_t>(norm.x) | reinterpret_cast<uintptr_t>(norm.weight)) % 16 == 0;
+  const ActivationForm form = FormOf(*call.graph, *next);
+  const ValueShape& shape = call.graph->value(value).shape;
+  return aligned && form.all_quantized && form.streamed && !form.residual && shape.rows == 1 &&
+         shape.cols <= kernels::cuda::kMaxNormedColumns;
+}
+
+StatusOr<kernels::cuda::MmvqNorm> CudaBackend::TakeNorm(const NodeCall& call,
+                                                        absl::Span<const Product> products) {
+  const ValueId value = call.node->inputs[0];
+  if (held_.normed != value) return kernels::cuda::MmvqNorm();
+  held_.normed = kNoId;
+  const kernels::cuda::MmvqNorm norm = held_.norm;
+  const ValueShape& shape = call.graph->value(value).shape;
+  // Every block reads all of x: no other may have written a result there.
+  const float* end = norm.x + shape.elements();
+  const auto overlaps = [&](const Product& product) {
+    return product.out != nullptr && product.out < end &&
+           norm.x < product.out + shape.rows * product.info->ne1;
+  };
+  if (std::none_of(products.begin(), products.end(), overlaps)) return norm;
+  const ActivationForm form = FormOf(*call.graph, *call.node);
+  const auto bytes = static_cast<uint64_t>(
+      kernels::cuda::QuantizedBytes(shape.rows, shape.cols, form.residual, form.streamed));
+  MF_ASSIGN_OR_RETURN(uint8_t * to, pool_->Resolve({scratch_, 0, bytes}));
+  planes_ = Planes();
+  planes_.value = value;
+  planes_.by_producer = planes_.only = true;
+  planes_.form = form;
+  planes_.target =
+      kernels::cuda::MakePlaneTarget(to, shape.rows, shape.cols, form.residual, form.streamed);
+  MF_RETURN_IF_ERROR(
+      FromKernel(call, kernels::cuda::RmsNorm(norm.x, norm.weight, nullptr, shape.rows, shape.cols,
+                                              norm.eps, queue(), planes_.target)));
+  return kernels::cuda::MmvqNorm();
+}
+
 Status CudaBackend::CheckHeld(const NodeCall& call) const {
   const auto& inputs = call.node->inputs;
   const bool adds =
       call.node->op == OpKind::kAdd && std::count(inputs.begin(), inputs.end(), held_.value) == 1;
   if (held_.value != kNoId && !adds) return NodeError(call, "a product still waits for its sum");
+  if (held_.normed != kNoId && (inputs.empty() || inputs[0] != held_.normed)) {
+    return NodeError(call, "a norm still waits for its product");
+  }
   const OpKind op = call.node->op;
   if (held_.rotates && op != OpKind::kRopeKvStore) {
     return NodeError(call, "a rotation still waits for the store");

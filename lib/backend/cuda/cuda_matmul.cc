@@ -73,6 +73,9 @@ uint64_t CudaBackend::FewHalvesAt(const Graph& graph, const Node& node) const {
   Product products[2];
   for (size_t i = 0; i < 2; ++i) products[i].info = &graph.weight(node.weights[i]);
   const ValueShape& shape = graph.value(node.outputs[0]).shape;
+  bytes =
+      std::max(bytes, ActivationBytes(shape.rows, graph.value(node.inputs[0]).shape.cols, false) +
+                          ActivationBytes(shape.rows, shape.cols, true));
   // The most rows, of those that a graph of this size or a smaller one has, whose gate goes to
   // scratch; the kernels change after these.
   int64_t rows = 0;
@@ -89,9 +92,10 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
 }
 
 void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
-                               const ActivationForm& form, int64_t m) {
+                               const ActivationForm& form, int64_t m, bool result_planes) {
   const bool integer = UsesMmvq(options_, info.type);
-  const bool made = planes_.by_producer && planes_.value == call.node->inputs[0];
+  const bool normed = held_.normed == call.node->inputs[0];
+  const bool made = !normed && planes_.by_producer && planes_.value == call.node->inputs[0];
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
   const bool small = KernelFor(info, m) == ProductKernel::kSmall;
@@ -99,7 +103,9 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
   row.detail = StrCat(type, " k=", info.ne0, ", 1 to 8 rows");
   row.kernel = integer ? StrCat(form.streamed ? "mmvq mma, streamed" : "mmvq dp4a",
                                 form.residual ? ", residual activations" : "",
-                                made ? ", quantised where they are made" : "")
+                                normed ? ", norm on the way" : "",
+                                made ? ", quantised where they are made" : "",
+                                result_planes ? ", result quantised too" : "")
                : small ? "f16 tensor cores, few rows"
                        : "decode, then float dot";
   row.reason = integer && form.streamed           ? "few rows"
@@ -112,8 +118,8 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                : !HasMmvq(info.type)              ? StrCat("no integer dot for ", type)
                : options_.mmvq                    ? "tuning kq_mmvq=0"
                                                   : "tuning mmvq=0";
-  const int32_t variant =
-      static_cast<int32_t>(info.type) * 32 + (made ? 2 : 0) + (form.residual ? 1 : 0);
+  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (result_planes ? 8 : 0) +
+                          (normed ? 4 : 0) + (made ? 2 : 0) + (form.residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
@@ -175,7 +181,7 @@ StatusOr<const void*> CudaBackend::QuantizedInput(const NodeCall& call,
 
 // The activations are quantised once for all products of the node.
 Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> products,
-                                kernels::cuda::MmvqGate gate) {
+                                kernels::cuda::MmvqGate gate, const Planes* result) {
   const ValueShape& shape = call.graph->value(call.node->inputs[0]).shape;
   if (!TakesFewRows(options_, shape.rows)) {
     planes_ = Planes();
@@ -190,9 +196,13 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   group.gate = gate;
   group.streamed = form.streamed;
   const void* halves = nullptr;
+  if (result != nullptr) group.planes = result->target;
+  for (const Product& product : products) {
+    ReportMatMul(call, *product.info, form, shape.rows, result != nullptr);
+  }
+  MF_ASSIGN_OR_RETURN(group.norm, TakeNorm(call, products));
   for (const Product& product : products) {
     const ElementType type = product.info->type;
-    ReportMatMul(call, *product.info, form, shape.rows);
     if (KernelFor(*product.info, shape.rows) == ProductKernel::kSmall) {
       if (halves == nullptr) {
         MF_ASSIGN_OR_RETURN(halves, FewHalves(call, x));
@@ -204,7 +214,9 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
       MF_RETURN_IF_ERROR(RunFloat(call, product, x, shape.rows));
       continue;
     }
-    MF_ASSIGN_OR_RETURN(group.activations, QuantizedInput(call, form));
+    if (group.norm.x == nullptr) {
+      MF_ASSIGN_OR_RETURN(group.activations, QuantizedInput(call, form));
+    }
     // Neighbours of the same type share the launch.
     if (group.n_parts > 0 &&
         (group.type != type || group.n_parts == kernels::cuda::kMmvqMaxParts)) {
@@ -222,7 +234,20 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
     held_.product = group;
     return OkStatus();
   }
-  return FromKernel(call, kernels::cuda::Mmvq(group, queue()));
+  MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, queue())));
+  if (result != nullptr) planes_ = *result;
+  return OkStatus();
+}
+
+// Where the launch of gate and up quantises its result, behind the activations that it reads.
+StatusOr<CudaBackend::Planes> CudaBackend::PlanesOfGate(const NodeCall& call) {
+  const ValueShape& x = call.graph->value(call.node->inputs[0]).shape;
+  const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
+  if (!options_.fuse_ffn || !FormOf(*call.graph, *call.node).streamed ||
+      x.cols > kernels::cuda::kMaxPlaneColumns || shape.cols % 32 != 0) {
+    return Planes();
+  }
+  return PlanesForNext(call, ActivationBytes(x.rows, x.cols, false));
 }
 
 Status CudaBackend::ExecuteMatMul(const NodeCall& call) {
@@ -257,8 +282,11 @@ Status CudaBackend::ExecuteGatedMatMul(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(products[1].out, Floats(call.outputs[0]));
   const bool silu = call.node->attributes.activation == Activation::kSilu;
   if (FusesGate(products, x.rows)) {
+    MF_ASSIGN_OR_RETURN(const Planes planes, PlanesOfGate(call));
+    if (planes.only) products[1].out = nullptr;
     return RunProducts(call, products,
-                       silu ? kernels::cuda::MmvqGate::kSilu : kernels::cuda::MmvqGate::kGelu);
+                       silu ? kernels::cuda::MmvqGate::kSilu : kernels::cuda::MmvqGate::kGelu,
+                       planes.value == kNoId ? nullptr : &planes);
   }
   MF_ASSIGN_OR_RETURN(products[0].out,
                       Floats({scratch_, ProductScratch(*call.graph, *call.node), out.bytes()}));

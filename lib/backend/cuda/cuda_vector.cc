@@ -84,6 +84,16 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
   }
   if (a.n_heads == 1 && a.head_dim <= kernels::cuda::kMaxPlaneNorm &&
       reinterpret_cast<uintptr_t>(weight) % 16 == 0) {
+    const kernels::cuda::MmvqNorm norm{x, static_cast<const float*>(weight), a.eps};
+    if (HoldsForProduct(call, norm)) {
+      held_.normed = call.node->outputs[0];
+      held_.norm = norm;
+      KernelReport row;
+      row.kernel = "by the product that reads it";
+      row.reason = StrCat("one row of at most ", kernels::cuda::kMaxNormedColumns);
+      CountReport(call, a.head_dim, 1, std::move(row));
+      return OkStatus();
+    }
     MF_ASSIGN_OR_RETURN(const Planes planes, PlanesForNext(call, 0));
     if (planes.value != kNoId) {
       planes_ = planes;

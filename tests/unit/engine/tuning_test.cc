@@ -65,6 +65,8 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->mmvq_mma == defaults.mmvq_mma);
   CHECK(tuning->decode_a_fuse == defaults.decode_a_fuse);
   CHECK(tuning->fuse_add == defaults.fuse_add);
+  CHECK(tuning->fuse_norm == defaults.fuse_norm);
+  CHECK(tuning->fuse_ffn == defaults.fuse_ffn);
   CHECK(tuning->fuse_rope == defaults.fuse_rope);
   CHECK(tuning->fa_decode == defaults.fa_decode);
   CHECK(tuning->fuse_combine == defaults.fuse_combine);

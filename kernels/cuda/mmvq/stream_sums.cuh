@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 The libminfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Sums of the streamed MMVQ: a stage of 16 rows of weights times one row of activations (OneRow) or
+// up to sixteen columns of them (ManyRows).
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/arch/mma_m16n8k32.cuh"
+#include "kernels/cuda/mmvq/quantized_row.cuh"
+#include "kernels/cuda/mmvq/stream_copy.cuh"
+
+namespace minfer::kernels::cuda {
+
+// acc + activation scale * (x * value + y * sum), value = dot - kZero * sum; head holds the scale
+// and the sum. All integers here are exact as floats.
+template <typename Tile>
+__device__ __forceinline__ float AddStep(float acc, float2 scale, float value, float2 head) {
+  float term = scale.x * value;
+  if constexpr (Tile::kHasMin) term = fmaf(scale.y, head.y, term);
+  return fmaf(head.x, term, acc);
+}
+
+template <typename Tile>
+__device__ __forceinline__ float CenteredDot(int dot, float2 head) {
+  float value = static_cast<float>(dot);
+  if constexpr (Tile::kZero != 0) value -= static_cast<float>(Tile::kZero) * head.y;
+  return value;
+}
+
+// A head whose sums are one float.
+__device__ __forceinline__ float2 SummedHead(float2 head) {
+  return make_float2(head.x, static_cast<float>(QuantSum(head)));
+}
+
+// The same for a step of two scales.
+template <typename Tile>
+__device__ __forceinline__ float AddHalves(float acc, float scale, int2 subs, int first, int second,
+                                           float2 head) {
+  const int2 sums = HalfSums(head);
+  const int dot =
+      subs.x * (first - Tile::kZero * sums.x) + subs.y * (second - Tile::kZero * sums.y);
+  return fmaf(head.x, scale * static_cast<float>(dot), acc);
+}
+
+template <bool kPairs>
+__device__ __forceinline__ uint2 ActivationWords(const uint8_t* quants, int t) {
+  if constexpr (kPairs) return EightBytes(quants + 8 * t);
+  return make_uint2(WordAt(quants + 4 * t), WordAt(quants + 16 + 4 * t));
+}
+
+// Sums of rows g and g + 8 with one row of activations, or with its two planes. The activations of
+// a stage stay in registers: where an item has a stage a warp, for all items.
+template <ElementType type, int kPlanes>
+struct OneRow {
+  using Tile = StreamTile<type>;
+  static constexpr int kColumns = kPlanes;
+  static constexpr bool kWarpsFinish = true;
+  static constexpr int kAddends = 1;  // results that a thread finishes
+  static constexpr int kParts = Tile::kHalves ? 2 : 1;
+  static constexpr int kGroups = Tile::kStageValues / 256;
+  float sums[kPlanes][2] = {};
+  uint2 x[kGroups][kPlanes][kParts];
+  float2 heads[kGroups][kPlanes][2];
+  int loaded = -1;
+  // 1 in the step, or the two, whose column is the lane's. A product with it is cheaper than a
+  // choice: the units that choose also unpack the codes.
+  static constexpr int kMarks = Tile::kHalves ? 4 : 8;
+  uint32_t marks[kMarks];
+
+  __device__ __forceinline__ OneRow() {
+    const int g = static_cast<int>(threadIdx.x) % kWarp / 4;
+#pragma unroll
+    for (int s = 0; s < kMarks; ++s) {
+      marks[s] = (Tile::kHalves ? g / 2 : g) == s ? 1u : 0u;
+      asm("" : "+r"(marks[s]));
+    }
+  }
+
+  // Blocks past the end repeat the last: the weights there are zeros.
+  __device__ __forceinline__ void Load(const StreamArgs& args, const uint8_t* activations,
+                                       int stage, int lane) {
+    if (stage == loaded) return;
+    loaded = stage;
+    const int g = lane / 4;
+    const int t = lane % 4;
+    const int last = static_cast<int>(args.k / 32) - 1;
+#pragma unroll
+    for (int q = 0; q < kGroups; ++q) {
+      const int first = (stage * kGroups + q) * 8;
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        const uint8_t* quants = activations + p * args.activation_row_bytes;
+        const auto* all = reinterpret_cast<const float2*>(quants + args.k);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const float2 head = all[min(first + (Tile::kHalves ? 4 * i + t : 2 * t + i), last)];
+          heads[q][p][i] = Tile::kHalves ? head : SummedHead(head);
+        }
+#pragma unroll
+        for (int h = 0; h < kParts; ++h) {
+          const int block = min(first + (Tile::kHalves ? 4 * h + g / 2 : g), last);
+          const uint2 words = ActivationWords<Tile::kPairs>(quants + 32 * block, t);
+          const bool mine = !Tile::kHalves || t / 2 == g % 2;
+          x[q][p][h] = make_uint2(mine ? words.x : 0u, mine ? words.y : 0u);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void Add(const StreamArgs&, const uint8_t*, const uint8_t* slot, int,
+                                      int q, int lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    Tile top;
+    Tile bottom;
+    top.Load(slot + g * Tile::kRowBytes, q, t);
+    bottom.Load(slot + (g + 8) * Tile::kRowBytes, q, t);
+    int c[kPlanes][kParts][4] = {};
+#pragma unroll
+    for (int s = 0; s < 8; ++s) {
+      const uint2 a = top.Step(s);
+      const uint2 b = bottom.Step(s);
+      const uint32_t words[4] = {a.x, b.x, a.y, b.y};
+      const int part = Tile::kHalves ? s / 4 : 0;
+#pragma unroll
+      for (int p = 0; p < kPlanes; ++p) {
+        const uint2 y = x[q][p][part];
+        MmaM16N8K32<Tile::kUnsigned>(words, y.x * marks[s % kMarks], y.y * marks[s % kMarks],
+                                     c[p][part]);
+      }
+    }
+    float2 scales0[2];
+    float2 scales1[2];
+    if constexpr (!Tile::kHalves) {
+      top.ScalePair(t, scales0);
+      bottom.ScalePair(t, scales1);
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      if constexpr (Tile::kHalves) {
+        const int2 subs0 = top.SubScales(4 * i + t);
+        const int2 subs1 = bottom.SubScales(4 * i + t);
+#pragma unroll
+        for (int p = 0; p < kPlanes; ++p) {
+          const int* d = c[p][i];
+          const float2 head = heads[q][p][i];
+          sums[p][0] = AddHalves<Tile>(sums[p][0], top.scale, subs0, d[0], d[1], head);
+          sums[p][1] = AddHalves<Tile>(sums[p][1], bottom.scale, subs1, d[2], d[3], head);
+        }
+      } else {
+#pragma unroll
+        for (int p = 0; p < kPlanes; ++p) {
+          const float2 head = heads[q][p][i];
+          sums[p][0] =
+              AddStep<Tile>(sums[p][0], scales0[i], CenteredDot<Tile>(c[p][0][i], head), head);
+          sums[p][1] =
+              AddStep<Tile>(sums[p][1], scales1[i], CenteredDot<Tile>(c[p][0][2 + i], head), head);
+        }
+      }
+    }
+  }
+
+  // to[column * 16 + row]
+  __device__ __forceinline__ void Store(float* to, int lane) {
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        float sum = sums[p][r];
+        sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+        sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+        if (lane % 4 == 0) to[p * kStreamRows + lane / 4 + 8 * r] = sum;
+        sums[p][r] = 0.0f;
+      }
+    }
+  }
+};
+
+// Sums of rows g and g + 8 with columns 2 t and 2 t + 1 of each eight of the interleaved rows.
+template <ElementType type, int kEights>
+struct ManyRows {
+  using Tile = StreamTile<type>;
+  static constexpr int kColumns = 8 * kEights;
+  static constexpr bool kWarpsFinish = false;
+  static constexpr int kAddends = kMmvqMaxRows * kStreamRows / kWarp;
+  static constexpr int kGroups = Tile::kStageValues / 256;
+  static constexpr int kBlockBytes = kColumns * kInterleavedBytes;
+  float sums[kEights][4][4] = {};  // steps of a class are added up as a lane of OneRow does
+
+  __device__ __forceinline__ void Load(const StreamArgs&, const uint8_t*, int, int) {}
+
+  __device__ __forceinline__ void Add(const StreamArgs& args, const uint8_t* activations,
+                                      const uint8_t* slot, int stage, int q, int lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    const int first = (stage * kGroups + q) * 8;
+    const int last = static_cast<int>(args.k / 32) - 1;
+    const uint8_t* group = activations + min(first, last - 7) * kBlockBytes;
+    Tile top;
+    Tile bottom;
+    top.Load(slot + g * Tile::kRowBytes, q, t);
+    bottom.Load(slot + (g + 8) * Tile::kRowBytes, q, t);
+#pragma unroll
+    for (int s = 0; s < 8; ++s) {
+      const uint8_t* block = Tile::kSuperBlocks ? group + s * kBlockBytes
+                                                : activations + min(first + s, last) * kBlockBytes;
+      const uint2 a = top.Step(s);
+      const uint2 b = bottom.Step(s);
+      const uint32_t words[4] = {a.x, b.x, a.y, b.y};
+#pragma unroll
+      for (int e = 0; e < kEights; ++e) {
+        const uint2 x = ActivationWords<Tile::kPairs>(block + 32 * (8 * e + g), t);
+        const float4 heads =
+            *reinterpret_cast<const float4*>(block + 32 * kColumns + 8 * (8 * e + 2 * t));
+        AddColumns(top, bottom, words, x, heads, s, sums[e], t);
+      }
+    }
+  }
+
+  __device__ __forceinline__ static void AddColumns(const Tile& top, const Tile& bottom,
+                                                    const uint32_t* words, uint2 x, float4 heads,
+                                                    int s, float (*to_classes)[4], int t) {
+    const float2 head[2] = {make_float2(heads.x, heads.y), make_float2(heads.z, heads.w)};
+    if constexpr (Tile::kHalves) {
+      int first[4] = {};
+      int second[4] = {};
+      MmaM16N8K32<false>(words, t < 2 ? x.x : 0u, t < 2 ? x.y : 0u, first);
+      MmaM16N8K32<false>(words, t < 2 ? 0u : x.x, t < 2 ? 0u : x.y, second);
+      float* to = to_classes[s % 4];
+      const int2 subs0 = top.SubScales(s);
+      const int2 subs1 = bottom.SubScales(s);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        to[i] = AddHalves<Tile>(to[i], top.scale, subs0, first[i], second[i], head[i]);
+        to[2 + i] =
+            AddHalves<Tile>(to[2 + i], bottom.scale, subs1, first[2 + i], second[2 + i], head[i]);
+      }
+    } else {
+      // The accumulators begin with what the zero of the codes takes away.
+      const int zeros[2] = {-Tile::kZero * QuantSum(head[0]), -Tile::kZero * QuantSum(head[1])};
+      int c[4] = {zeros[0], zeros[1], zeros[0], zeros[1]};
+      MmaM16N8K32<Tile::kUnsigned>(words, x.x, x.y, c);
+      float* to = to_classes[s / 2];
+      const float2 scale0 = top.Scale(s);
+      const float2 scale1 = bottom.Scale(s);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float2 summed = Tile::kHasMin ? SummedHead(head[i]) : head[i];
+        to[i] = AddStep<Tile>(to[i], scale0, static_cast<float>(c[i]), summed);
+        to[2 + i] = AddStep<Tile>(to[2 + i], scale1, static_cast<float>(c[2 + i]), summed);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void Store(float* to, int lane) {
+#pragma unroll
+    for (int e = 0; e < kEights; ++e) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float sum = (sums[e][0][i] + sums[e][1][i]) + (sums[e][2][i] + sums[e][3][i]);
+        const int column = 8 * e + 2 * (lane % 4) + (i & 1);
+        to[column * kStreamRows + lane / 4 + 8 * (i / 2)] = sum;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) sums[e][j][i] = 0.0f;
+      }
+    }
+  }
+};
+
+}  // namespace minfer::kernels::cuda
