@@ -184,6 +184,10 @@ class CudaBackend final : public Backend {
   CudaBackend(std::shared_ptr<const CudaRuntime> runtime, const BackendOptions& options);
 
   bool starts_early() const { return options_.early_launch && tier().capability >= 90; }
+  // Scratch before the counters.
+  uint64_t scratch_room() const {
+    return scratch_bytes_ < kCounterBytes ? 0 : scratch_bytes_ - kCounterBytes;
+  }
   // The stream for kernels that wait for those before them.
   kernels::cuda::KernelStream queue() const {
     return {stream_->get(), starts_early(), runtime_->opt_ins(), window_open_};

@@ -196,7 +196,7 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
                                     product.out + first * n, n};
       partials.partial_bytes += kernels::cuda::MmqPartialBytes(rows, n, k);
     }
-    if (tiles + partials.partial_bytes > scratch_bytes_) {
+    if (tiles + partials.partial_bytes > scratch_room()) {
       return NodeError(call, "scratch is too small");
     }
     partials.partials = scratch + tiles;
@@ -247,7 +247,7 @@ Status CudaBackend::RunHalves(const NodeCall& call, absl::Span<const Product> pr
   int64_t columns = 0;
   for (const Product& product : products) columns += RoundUp(product.info->ne1, 8);
   const HalfScratch at = LayOut(m, info.ne0, columns);
-  if (at.end > scratch_bytes_) return NodeError(call, "scratch is too small");
+  if (at.end > scratch_room()) return NodeError(call, "scratch is too small");
   const bool kept = HasHalves(products, gated);
   const bool in_place = kept || info.type == ElementType::kF16;
   const int64_t step = in_place ? columns : PartRows(m, info.ne0, columns, runtime_->processors());
