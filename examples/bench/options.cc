@@ -42,7 +42,7 @@ bool ParseOptions(int argc, char** argv, Options* options, int* exit_code) {
                  "Levers, name=value,name=value; give it twice to compare. \"\" is the defaults")
       ->allow_extra_args(false)
       ->take_all();
-  console::AddDeviceOption(&app, &options->device.kind);
+  console::AddDeviceOption(&app, &options->device.wish);
   app.add_option("-b,--batch", options->n_batch, "Rows that a step takes; 0 is the default");
   app.add_option("-u,--ubatch", options->n_micro_batch, "Rows that run at once; 0 is the default");
   app.add_option("-r,--repetitions", options->repetitions, "How often each test is measured")

@@ -33,7 +33,7 @@ struct Settings {
   uint32_t n_threads = 0;
   uint32_t max_tokens = 0;
   mf_kv_type kv_type = MF_KV_DEFAULT;
-  mf_device_kind device = MF_DEVICE_ANY;
+  std::string device = "any";
   int32_t gpu_layers = -1;
   bool one_shot = false;
   bool show_prompt = false;
@@ -207,13 +207,13 @@ mf::Result<Opened> OpenAnywhere(chat::Terminal& terminal, const Settings& settin
                                 mf::Cancel& cancel) {
   size_t device = 0;
   mf::Error error;
-  if (mf_device_pick(settings.device, 0, &device, error.out()) != MF_STATUS_OK) return error;
+  if (!console::FindDevice(settings.device, &device, error.out())) return error;
   mf_device_info info = MF_DEVICE_INFO_INIT;
   mf_device_get_info(device, &info, nullptr);
   const std::string name = info.name;
   if (device != 0) terminal.Note("[on " + name + "]");
   mf::Result<Opened> opened = Open(terminal, settings, cancel, device);
-  if (opened || device == 0 || settings.device != MF_DEVICE_ANY ||
+  if (opened || device == 0 || settings.device != "any" ||
       (opened.error().status() != MF_STATUS_FAILED_PRECONDITION &&
        opened.error().status() != MF_STATUS_RESOURCE_EXHAUSTED)) {
     return opened;

@@ -13,20 +13,24 @@ namespace console {
 
 // Where a model runs. Also the value of the options' `devices`, which points to it.
 struct DeviceChoice {
-  mf_device_kind kind = MF_DEVICE_ANY;
+  std::string wish = "any";  // as --device has it
   mf_model_device device = MF_MODEL_DEVICE_INIT;
   mf_device_info info = MF_DEVICE_INFO_INIT;
 
   void Apply(mf_model_options* options) const;
 };
 
-// Adds --device with the kinds that it takes.
-void AddDeviceOption(CLI::App* app, mf_device_kind* kind);
+// Adds --device: a kind, an index, or a part of a name.
+void AddDeviceOption(CLI::App* app, std::string* wish);
 
-// Fills the choice by its kind; false, with the reason in `error`, when there is no such device.
+// The index of a device that is wished for so; false, with the reason in `error`, when there is
+// none.
+bool FindDevice(const std::string& wish, size_t* index, mf_error* error);
+
+// Fills the choice by its wish; false as FindDevice.
 bool PickDevice(DeviceChoice* choice, mf_error* error);
 
-// Asks for the choice's kind in the options; any is left to the library, which takes the CPU where
+// Asks for what is wished in the options; any is left to the library, which takes the CPU where
 // a better device can't run the model. False as PickDevice.
 bool AskForDevice(DeviceChoice* choice, mf_model_options* options, mf_error* error);
 

@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
   app.add_option("-t,--threads", settings.n_threads, "0 is as many as there are processors");
   app.add_option("--kv", settings.kv_type, "How the cache is stored: f32, f16 or q8_0")
       ->transform(CLI::CheckedTransformer(kv_types));
-  console::AddDeviceOption(&app, &settings.device.kind);
+  console::AddDeviceOption(&app, &settings.device.wish);
   app.add_option("--tuning", settings.tuning, "Levers of the context: name=value,name=value");
   app.add_flag("--add-special", settings.add_special,
                "Add the tokens that belong around a text, such as its begin");

@@ -228,6 +228,26 @@ class Programs(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("device", done.stderr)
             print("SKIPPED: no CUDA device, or a build without CUDA")
+        # By index and by a part of the name.
+        cpu, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "16", "-n", "0", "-r", "1",
+                             "--device", "0")
+        self.assertIn("llama", cpu)
+        for wish in ("999", "no such device"):
+            done = subprocess.run([BENCH, "-m", self.tiny, "--device", wish], capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("device", done.stderr)
+        second = subprocess.run([CHAT, "-m", self.tiny, "-p", "hello", "-n", "4", "--temp", "0",
+                                 "--device", "1"], capture_output=True, text=True,
+                                errors="replace", check=False)
+        if second.returncode == 0:
+            name = re.search(r"\[on (.*?)\]", second.stderr).group(1)
+            named = subprocess.run([CHAT, "-m", self.tiny, "-p", "hello", "-n", "4", "--temp", "0",
+                                    "--device", name[2:].lower()], capture_output=True, text=True,
+                                   errors="replace", check=False)
+            self.assertEqual(named.returncode, 0)
+            self.assertIn(f"[on {name}]", named.stderr)
+            self.assertEqual(named.stdout, second.stdout)
         # Chosen by itself: the CPU where there is nothing else, without a word.
         out, error = self.run_ok(CHAT, "-m", self.tiny, "-p", "hello", "-n", "4", "--temp", "0",
                                  "--device", "cpu")
