@@ -135,6 +135,40 @@ TEST_CASE("CUDA transfers: larger than the pinned memory, in order", "[cuda]") {
   CHECK(back == values);
 }
 
+// As where the system refuses pinned memory: the account has no room for it.
+TEST_CASE("CUDA transfers: where pinned memory is refused they are pageable, and the log says so",
+          "[cuda]") {
+  if (!CudaIsHere()) return;
+  const auto devices = MakeCudaDevices();
+  std::string lines;
+  const Logger logger(&Append, &lines, LogLevel::kWarning);
+  const auto account = std::make_shared<MemoryAccount>(uint64_t{3} << 20);
+  BackendOptions options;
+  options.memory = HostMemory::CreateDefault(account);
+  options.logger = &logger;
+  StatusOr<std::unique_ptr<Backend>> backend = devices[0]->CreateBackend(options);
+  MF_REQUIRE_OK(backend);
+  CHECK(lines.find("pinned memory was refused") != std::string::npos);
+  CHECK(account->Read().of(MemoryClass::kStaging).bytes == 0);
+  const uint64_t half = 1u << 20;
+  const BufferRange a = Take(backend->get(), half);
+  const BufferRange b = Take(backend->get(), half);
+  std::vector<uint8_t> values(half);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 31 >> 3);
+  std::vector<uint8_t> back(half);
+  for (int round = 0; round < 5; ++round) {
+    values[static_cast<size_t>(round)] ^= 0x55;
+    const HostWrite writes[] = {{a, values.data()}};
+    MF_REQUIRE_OK((*backend)->WriteAll(writes));
+    MF_REQUIRE_OK((*backend)->Copy(a, b));
+    const auto event = (*backend)->Read(b, back.data());
+    MF_REQUIRE_OK(event);
+    MF_REQUIRE_OK((*event)->Wait());
+    CHECK(back == values);
+  }
+  MF_REQUIRE_OK((*backend)->Synchronize());
+}
+
 TEST_CASE("CUDA errors: a latched one is reported as such, once", "[cuda]") {
   if (!CudaIsHere()) return;
   const auto devices = MakeCudaDevices();

@@ -3,6 +3,7 @@
 
 // Models and contexts on a device: what they take is what the plan says, and all of it comes back.
 #include <iostream>
+#include <thread>
 
 #include "engine/context_options.h"
 #include "tests/support/engine_fixture.h"
@@ -159,6 +160,68 @@ TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[c
     // Counted alike, however they were launched.
     CHECK((after.nodes_executed - before.nodes_executed) % 20 == 0);
   }
+}
+
+// Without checks of the test program, which are not for several threads.
+Status Generate(Context* context, Session* session, std::vector<int32_t>* tokens) {
+  GenerateOptions generate;
+  generate.max_tokens = 40;
+  generate.ignore_end = true;
+  MF_RETURN_IF_ERROR(session->Feed(std::vector<int32_t>(70, 7)));
+  MF_RETURN_IF_ERROR(session->Start(generate));
+  StepResult result;
+  do {
+    MF_RETURN_IF_ERROR(context->Step(StepOptions(), &result));
+    for (StatusOr<TokenEvent> event = session->Next(); event.ok(); event = session->Next()) {
+      tokens->push_back(event->token);
+    }
+  } while (result.n_rows > 0);
+  return OkStatus();
+}
+
+TEST_CASE("CUDA engine: two devices at once, each picked by its index", "[cuda]") {
+  std::vector<int32_t> gpus;
+  const auto devices = FindDevices();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i]->info().kind == DeviceKind::kCuda) gpus.push_back(static_cast<int32_t>(i));
+  }
+  if (gpus.size() < 2) {
+    ReportSkip("fewer than two CUDA devices");
+    return;
+  }
+  const std::string path = MakeRandomModel({});
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 256;
+  // Something is on each device, and neither takes what is the other's.
+  const int64_t free[] = {FreeBytes(gpus[0]), FreeBytes(gpus[1])};
+  std::vector<std::shared_ptr<const Model>> models;
+  std::vector<std::shared_ptr<Context>> contexts;
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (size_t i = 0; i < 2; ++i) {
+    models.push_back(LoadModel(path, gpus[i]));
+    CHECK(models[i]->device_index() == gpus[i]);
+    contexts.push_back(MakeContext(models[i], options));
+    sessions.push_back(MakeSession(contexts[i]));
+    CHECK(free[i] - FreeBytes(gpus[i]) > kMiB);
+    if (i == 0) CHECK(FreeBytes(gpus[1]) == free[1]);
+  }
+  std::vector<int32_t> tokens[2];
+  Status ended[2];
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 2; ++i) {
+    threads.emplace_back(
+        [&, i] { ended[i] = Generate(contexts[i].get(), sessions[i].get(), &tokens[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < 2; ++i) {
+    CHECK(ended[i].ok());
+    CHECK(tokens[i].size() == 40);
+    CHECK(contexts[i]->statistics().backend.steps_replayed > 0);
+  }
+  const bool alike = devices[static_cast<size_t>(gpus[0])]->info().name ==
+                     devices[static_cast<size_t>(gpus[1])]->info().name;
+  if (alike) CHECK(tokens[0] == tokens[1]);
 }
 
 TEST_CASE("CUDA engine: a hundred loads, runs and ends leave the device as it was", "[cuda]") {
