@@ -45,7 +45,7 @@ struct BackendOptions {
   bool mmvq = true;                    // integer dots for few rows
   bool mmq = true;                     // integer tensor cores for 9 to 64 rows
   bool expert_mmq = true;              // integer tensor cores for products of experts
-  bool fuse_experts = false;           // their gate, up and activation as one launch
+  bool fuse_experts = true;            // their gate, up and activation as one launch
   bool mmq_raw = true;                 // their bytes staged by cp.async
   bool small_m_gemm = true;            // tensor cores for few rows of F16 and BF16
   bool kq_mmvq = true;                 // the same for types of super-blocks

@@ -47,7 +47,7 @@ struct Tuning {
   bool mmvq = true;
   bool mmq = true;
   bool expert_mmq = true;
-  bool fuse_experts = false;
+  bool fuse_experts = true;
   bool mmq_raw = true;
   bool small_m_gemm = true;
   bool kq_mmvq = true;

@@ -113,8 +113,9 @@ Status CudaBackend::RunExpertMmq(const NodeCall& call,
   return FromKernel(call, kernels::cuda::ExpertMmq(args, queue()));
 }
 
-// The gate, right before up of the same rows and slots, and the activation that alone reads both.
-// The input is in tiles by then, so nothing keeps its buffer.
+// The gate, right before up of the same rows and slots, and the activation that alone reads both;
+// where experts have a slot or none each, since with more the launches apart are faster (the bits
+// are the same). The input is in tiles by then, so nothing keeps its buffer.
 bool CudaBackend::HoldsForExpertGate(const NodeCall& call) const {
   if (direct_ || !options_.fuse_experts || split_.next + 2 >= split_.key.end) return false;
   const Node& gate = *call.node;
@@ -128,8 +129,11 @@ bool CudaBackend::HoldsForExpertGate(const NodeCall& call) const {
   }
   const WeightInfo& a = call.graph->weight(gate.weights[0]);
   const WeightInfo& b = call.graph->weight(up->weights[0]);
-  return a.type == b.type && a.ne1 == b.ne1 && act->inputs[0] == gate.outputs[0] &&
-         act->inputs[1] == up->outputs[0] && CountReads(*call.graph, gate.outputs[0]) == 1 &&
+  const ValueShape& slots = call.graph->value(gate.inputs[1]).shape;
+  const ValueShape& counts = call.graph->value(gate.inputs[2]).shape;
+  return slots.rows <= counts.rows && a.type == b.type && a.ne1 == b.ne1 &&
+         act->inputs[0] == gate.outputs[0] && act->inputs[1] == up->outputs[0] &&
+         CountReads(*call.graph, gate.outputs[0]) == 1 &&
          CountReads(*call.graph, up->outputs[0]) == 1;
 }
 
@@ -141,7 +145,7 @@ Status CudaBackend::RunHeldExperts(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(held_.experts.out, Floats(call.outputs[0]));
   KernelReport row;
   row.kernel = "by the kernel of the experts' gate and up";
-  row.reason = "nothing else reads them";
+  row.reason = "few slots, and nothing else reads them";
   CountReport(call, 0, 2, std::move(row));
   return FromKernel(call, kernels::cuda::ExpertMmq(held_.experts, queue()));
 }
