@@ -7,6 +7,7 @@
 // words are sorted. Bound by latency: a row is read once.
 #include "kernels/cuda/sampling/top_entries.h"
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/launch.cuh"
 
 namespace minfer::kernels::cuda {
@@ -145,6 +146,7 @@ __device__ __forceinline__ uint64_t RowKey(const TopEntriesArgs& args, int64_t r
 }
 
 __global__ void __launch_bounds__(kThreads) BestOfPartKernel(TopEntriesArgs args) {
+  GridDependencyLaunch();
   const int64_t row = blockIdx.y;
   const int64_t first = blockIdx.x * kTopPart;
   uint64_t best = 0;
@@ -157,6 +159,7 @@ __global__ void __launch_bounds__(kThreads) BestOfPartKernel(TopEntriesArgs args
 }
 
 __global__ void __launch_bounds__(kThreads) BestOfRowKernel(TopEntriesArgs args, int parts) {
+  GridDependencyWait();
   const int64_t row = blockIdx.x;
   const int i = threadIdx.x;
   const uint64_t best = BlockMax(i < parts ? args.parts[row * parts + i] : 0);
@@ -164,6 +167,7 @@ __global__ void __launch_bounds__(kThreads) BestOfRowKernel(TopEntriesArgs args,
 }
 
 __global__ void __launch_bounds__(kThreads) TopOfPartKernel(TopEntriesArgs args) {
+  GridDependencyLaunch();
   __shared__ uint64_t keys[kKeys];
   __shared__ uint64_t best[kMaxTopEntries];
   const int64_t row = blockIdx.y;
@@ -177,6 +181,7 @@ __global__ void __launch_bounds__(kThreads) TopOfPartKernel(TopEntriesArgs args)
 }
 
 __global__ void __launch_bounds__(kThreads) TopOfRowKernel(TopEntriesArgs args, int parts) {
+  GridDependencyWait();
   __shared__ uint64_t keys[kKeys];
   __shared__ uint64_t best[kMaxTopEntries];
   const int64_t row = blockIdx.x;
@@ -195,7 +200,7 @@ int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k) {
   return rows * CeilDiv(count, kTopPart) * k;
 }
 
-KernelStatus TopEntries(const TopEntriesArgs& args, cudaStream_t stream) {
+KernelStatus TopEntries(const TopEntriesArgs& args, KernelStream stream) {
   const int64_t parts = CeilDiv(args.count, kTopPart);
   if (args.rows < 0 || args.rows > kMaxGridYz || args.count <= 0 || args.count > args.stride ||
       parts > kMaxTopParts || args.k <= 0 || args.k > kMaxTopEntries) {
@@ -207,8 +212,8 @@ KernelStatus TopEntries(const TopEntriesArgs& args, cudaStream_t stream) {
   const LaunchShape of_rows{dim3(static_cast<unsigned>(args.rows)), dim3(kThreads)};
   const auto n = static_cast<int>(parts);
   const bool one = args.k == 1;
-  const KernelStatus status = one ? Launch(BestOfPartKernel, of_parts, stream, args)
-                                  : Launch(TopOfPartKernel, of_parts, stream, args);
+  const KernelStatus status = one ? Launch(BestOfPartKernel, of_parts, stream.stream, args)
+                                  : Launch(TopOfPartKernel, of_parts, stream.stream, args);
   if (status != KernelStatus::kOk) return status;
   return one ? Launch(BestOfRowKernel, of_rows, stream, args, n)
              : Launch(TopOfRowKernel, of_rows, stream, args, n);

@@ -6,11 +6,10 @@
 // first entry.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
 #include "kernels/common/kernel_status.h"
+#include "kernels/cuda/common/kernel_stream.h"
 
 namespace minfer::kernels::cuda {
 
@@ -37,6 +36,6 @@ struct TopEntriesArgs {
 // Words of working memory.
 int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k);
 
-KernelStatus TopEntries(const TopEntriesArgs& args, cudaStream_t stream);
+KernelStatus TopEntries(const TopEntriesArgs& args, KernelStream stream);
 
 }  // namespace minfer::kernels::cuda

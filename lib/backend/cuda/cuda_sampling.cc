@@ -36,7 +36,7 @@ Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& to) {
   args.parts = reinterpret_cast<uint64_t*>(out + static_cast<size_t>(rows.rows) * kMaxTopEntries *
                                                      sizeof(TopEntry));
   const CudaDeviceScope scope(*runtime_);
-  const kernels::KernelStatus status = kernels::cuda::TopEntries(args, stream_->get());
+  const kernels::KernelStatus status = kernels::cuda::TopEntries(args, queue());
   if (status == kernels::KernelStatus::kDeviceError) {
     return runtime_->Error(cudaPeekAtLastError(), "launching a search for the best entries");
   }
