@@ -90,7 +90,9 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
   uint8_t* at = stream_shared + args.groups * args.warps * args.slots * kStageBytes<type>;
   float* partials = reinterpret_cast<float*>(at) + group * args.buffers * item_floats;
   float* acts = reinterpret_cast<float*>(at) + args.groups * args.buffers * item_floats;
-  GridDependencyLaunch();
+  // Measured: many rows are faster where the next kernel's bytes are asked for after this one's.
+  constexpr bool kYieldsFirst = Sums::kWarpsFinish;
+  if constexpr (kYieldsFirst) GridDependencyLaunch();
   Feed<type, kGated> feed;
   const int block_items = static_cast<int>(gridDim.x) * args.groups;
   int base = static_cast<int>(blockIdx.x) * args.groups;
@@ -105,6 +107,7 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
     for (int i = 0; i < args.slots; ++i) feed.Next(args, w, lane);
     if (kAhead && base + group < args.items) addends.LoadBias(args, base + group, by);
   }
+  if constexpr (!kYieldsFirst) GridDependencyLaunch();
   const uint8_t* activations = args.activations;
   float* spare = acts + (kGated ? kMmvqMaxRows * kPlaneGroup : 0);
   if constexpr (kInput == StreamInput::kNormed) {
