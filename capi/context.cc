@@ -142,15 +142,13 @@ mf_status mf_context_get_memory(const mf_context* context, size_t device, mf_mem
       MF_RETURN_IF_ERROR(capi::CheckOut(out_peak, "out_peak"));
     }
     MF_RETURN_IF_ERROR(capi::CheckIndex("device", device, minfer::FindDevices().size()));
-    const minfer::MemoryAccount::Snapshot memory = call.context().memory();
-    const int32_t owner = call.context().model().device_index();
+    const minfer::MemoryAccount::Snapshot memory =
+        call.context().memory(static_cast<int32_t>(device));
     if (out_now != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/false), device, owner),
-                       out_now);
+      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/false), device), out_now);
     }
     if (out_peak != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/true), device, owner),
-                       out_peak);
+      capi::WriteSized(capi::ToMemoryUse(capi::UseOf(memory, /*peak=*/true), device), out_peak);
     }
     return OkStatus();
   });

@@ -169,8 +169,9 @@ mf_status mf_model_get_memory(const mf_model* model, size_t device, mf_memory_us
     MF_RETURN_IF_ERROR(call.Enter(model));
     MF_RETURN_IF_ERROR(capi::CheckOut(out_use, "out_use"));
     MF_RETURN_IF_ERROR(capi::CheckIndex("device", device, minfer::FindDevices().size()));
-    const minfer::MemoryUse use = capi::UseOf(call.model().memory(), /*peak=*/false);
-    capi::WriteSized(capi::ToMemoryUse(use, device, call.model().device_index()), out_use);
+    const minfer::MemoryUse use =
+        capi::UseOf(call.model().memory(static_cast<int32_t>(device)), /*peak=*/false);
+    capi::WriteSized(capi::ToMemoryUse(use, device), out_use);
     return OkStatus();
   });
 }

@@ -3,6 +3,7 @@
 #include "minfer/plan.h"
 
 #include <utility>
+#include <vector>
 
 #include "capi/guard.h"
 #include "capi/sized.h"
@@ -33,14 +34,19 @@ mf_status mf_model_plan(const mf_source* sources, size_t n_sources,
     MF_ASSIGN_OR_RETURN(const minfer::ModelHeader header,
                         minfer::ReadModelHeader(std::move(files), load.engine));
     MF_ASSIGN_OR_RETURN(const minfer::Placement placement, minfer::PlaceModel(header, load.engine));
-    MF_ASSIGN_OR_RETURN(const minfer::MemoryUse model_use, minfer::PlanModel(header, load.engine));
-    MF_ASSIGN_OR_RETURN(const minfer::MemoryUse context_use,
-                        minfer::PlanContext(header.description, placement, run.engine));
+    MF_ASSIGN_OR_RETURN(const std::vector<minfer::MemoryUse> model_uses,
+                        minfer::PlanModelByDevice(header, placement, load.engine));
+    MF_ASSIGN_OR_RETURN(const std::vector<minfer::MemoryUse> context_uses,
+                        minfer::PlanContextByDevice(header.description, placement, run.engine));
+    const auto on = [&](const std::vector<minfer::MemoryUse>& uses) {
+      return capi::ToMemoryUse(minfer::UseOn(placement, uses, static_cast<int32_t>(device)),
+                               device);
+    };
     if (out_model_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(model_use, device, placement.device), out_model_use);
+      capi::WriteSized(on(model_uses), out_model_use);
     }
     if (out_context_use != nullptr) {
-      capi::WriteSized(capi::ToMemoryUse(context_use, device, placement.device), out_context_use);
+      capi::WriteSized(on(context_uses), out_context_use);
     }
     return minfer::OkStatus();
   });

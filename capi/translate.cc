@@ -161,6 +161,8 @@ StatusOr<ContextSettings> ReadContextOptions(const mf_context_options* in) {
   engine.cancel = settings.cancel.get();
   MF_ASSIGN_OR_RETURN(engine.allocator, ReadAllocator(options.allocator));
   MF_RETURN_IF_ERROR(ReadLog(options.log, &engine));
+  engine.cuda_stream = options.cuda_stream;
+  engine.cuda_context = options.cuda_context;
   if (options.pool.parallel_for != nullptr) {
     engine.runner = std::make_shared<HostRunner>(
         options.pool.parallel_for, options.pool.parallel_for_user_data, options.pool.n_threads);
@@ -168,10 +170,9 @@ StatusOr<ContextSettings> ReadContextOptions(const mf_context_options* in) {
   return settings;
 }
 
-mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device, int32_t owner) {
+mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device) {
   mf_memory_use out = MF_MEMORY_USE_INIT;
   out.device = static_cast<uint32_t>(device);
-  if (device != static_cast<size_t>(owner)) return out;
   out.total = use.total();
   for (int i = 0; i < kMemoryClassCount; ++i) out.bytes[i] = use[static_cast<MemoryClass>(i)];
   return out;

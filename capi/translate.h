@@ -46,8 +46,8 @@ StatusOr<SamplingSettings> ReadSampling(const mf_sampling* sampling);
 // The host's edit of the logits stands in the same struct.
 StatusOr<mf_sampling> ReadSamplingStruct(const mf_sampling* sampling);
 
-// What `owner`, the only device that took memory, takes of `device`.
-mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device, int32_t owner);
+// What `device` has of a model or context.
+mf_memory_use ToMemoryUse(const MemoryUse& use, size_t device);
 // The bytes in use, or their peaks, of an account.
 MemoryUse UseOf(const MemoryAccount::Snapshot& snapshot, bool peak);
 

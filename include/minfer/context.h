@@ -69,14 +69,22 @@ typedef struct mf_context_options {
   /** 1: the same bits whatever the batch, on every device. The CPU always holds to it. */
   uint8_t deterministic;
   uint8_t reserved[7];
+  /** A stream (cudaStream_t) of the host on the model's CUDA device, for the life of the context:
+   *  what it holds when a call begins is complete before the context's work starts, and the work is
+   *  complete when the call returns. The library has a stream of its own; the host's is never
+   *  captured, waited for or destroyed, and must not be captured by the host during a call
+   *  (FAILED_PRECONDITION). With the legacy default stream, which cannot be captured, steps are not
+   *  recorded as graphs; the log says so. NULL: none. */
+  void* cuda_stream;
+  /** The CUDA context (CUcontext) that the host works in. It must be the primary context of the
+   *  model's device, where the model's weights lie; another is UNIMPLEMENTED. NULL: not asked. */
+  void* cuda_context;
 } mf_context_options;
 
 #define MF_CONTEXT_OPTIONS_INIT                                                         \
   {                                                                                     \
     sizeof(mf_context_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, {NULL, NULL, 0, 0}, \
-        {NULL, NULL, NULL}, {NULL, NULL, 0, 0}, 0, {                                    \
-      0, 0, 0, 0, 0, 0, 0                                                               \
-    }                                                                                   \
+        {NULL, NULL, NULL}, {NULL, NULL, 0, 0}, 0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL    \
   }
 
 /** How one step is to run. Every 0 is a default; NULL in place of the struct is all defaults. */

@@ -65,7 +65,9 @@ struct BackendOptions {
   bool fa_prefill = true;              // tensor cores for attention of many rows
   int32_t cuda_tier = 0;               // kernels for this compute capability; 0: the device's own
   bool device_sampling = true;         // only said in the report: the context picks the way
-  int32_t forced_isa = -1;             // kernels::Isa, -1: the best this processor runs
+  void* host_stream = nullptr;   // of the host, on this device: our work follows what it holds
+  void* host_context = nullptr;  // of the host: has to be the device's primary one
+  int32_t forced_isa = -1;       // kernels::Isa, -1: the best this processor runs
 };
 
 // Matrices that a store keeps in other layouts too, beside the stored one. Backends that have no

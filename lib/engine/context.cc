@@ -43,46 +43,76 @@ Status Context::Initialize(const ContextOptions& options) {
     return Status(StatusCode::kCancelled, Subsystem::kEngine, "cancelled before creation");
   }
   MF_ASSIGN_OR_RETURN(config_, ResolveContext(description, *model_->device(), options));
-  MF_ASSIGN_OR_RETURN(MemoryUse plan, PlanContext(description, model_->placement(), options));
-  if (options.budget_bytes > 0 && plan.total() > options.budget_bytes) {
-    return Status(StatusCode::kResourceExhausted, Subsystem::kEngine,
-                  StrCat("the context needs ", plan.total() - options.budget_bytes,
-                         " bytes more than its budget"))
-        .WithName("budget_bytes")
-        .WithBytes(plan.total(), options.budget_bytes);
-  }
+  MF_RETURN_IF_ERROR(CheckBudget(options));
   logger_ =
       std::make_shared<const Logger>(options.log_sink, options.log_user_data, options.log_level);
-  account_ = std::make_shared<MemoryAccount>(options.budget_bytes);
-  MF_ASSIGN_OR_RETURN(memory_, HostMemory::Create(options.allocator, account_));
+  for (size_t d = 0; d < model_->placement().devices.size(); ++d) {
+    accounts_.push_back(std::make_shared<MemoryAccount>(options.budget_bytes));
+    MF_ASSIGN_OR_RETURN(std::shared_ptr<HostMemory> memory,
+                        HostMemory::Create(options.allocator, accounts_.back()));
+    memories_.push_back(std::move(memory));
+  }
   runner_ = options.runner;
   if (runner_ == nullptr) {
     ThreadPoolOptions pool;
     pool.n_threads = config_.n_threads;
     MF_ASSIGN_OR_RETURN(runner_, ThreadPool::Create(pool));
   }
-  MF_RETURN_IF_ERROR(CreateBackends());
+  MF_RETURN_IF_ERROR(CreateBackends(options));
   sessions_.assign(static_cast<size_t>(config_.n_sessions), nullptr);
   MF_RETURN_IF_ERROR(AllocateKv());
   MF_RETURN_IF_ERROR(AllocateTop());
-  MF_ASSIGN_OR_RETURN(logits_, memory_->Allocate(MemoryClass::kStaging,
-                                                 LogitsBytes(config_, description), "logits"));
+  MF_ASSIGN_OR_RETURN(logits_, host_memory().Allocate(MemoryClass::kStaging,
+                                                      LogitsBytes(config_, description), "logits"));
   logger_->Info("context: ", config_.n_sessions, " sessions of ", config_.n_ctx, " tokens, ",
-                plan.total(), " bytes, ", runner_->concurrency(), " threads, ",
+                memory().total.bytes, " bytes, ", runner_->concurrency(), " threads, ",
                 model_->device()->info().level,
                 UsesLongFactors(description, config_.n_ctx) ? ", long RoPE factors" : "");
   return OkStatus();
 }
 
-Status Context::CreateBackends() {
+// Of each device, before anything is taken.
+Status Context::CheckBudget(const ContextOptions& options) const {
+  const Placement& placement = model_->placement();
+  MF_ASSIGN_OR_RETURN(const std::vector<MemoryUse> plan,
+                      PlanContextByDevice(model_->description(), placement, options));
+  for (const MemoryUse& use : plan) {
+    if (options.budget_bytes == 0 || use.total() <= options.budget_bytes) continue;
+    return Status(StatusCode::kResourceExhausted, Subsystem::kEngine,
+                  StrCat("the context needs ", use.total() - options.budget_bytes,
+                         " bytes more than its budget"))
+        .WithName("budget_bytes")
+        .WithBytes(use.total(), options.budget_bytes);
+  }
+  return OkStatus();
+}
+
+MemoryAccount::Snapshot Context::memory() const {
+  MemoryAccount::Snapshot sum;
+  for (const std::shared_ptr<MemoryAccount>& account : accounts_) {
+    AddSnapshot(account->Read(), &sum);
+  }
+  return sum;
+}
+
+Status Context::CreateBackends(const ContextOptions& wanted) {
   BackendOptions options;
   options.runner = runner_.get();
-  options.memory = memory_;
   options.logger = logger_.get();
   ApplyTuning(config_.tuning, &options);
   options.deterministic = config_.deterministic;
-  for (const std::shared_ptr<const Device>& device : model_->placement().devices) {
-    MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, device->CreateBackend(options));
+  options.host_stream = wanted.cuda_stream;
+  options.host_context = wanted.cuda_context;
+  const auto& devices = model_->placement().devices;
+  if ((wanted.cuda_stream != nullptr || wanted.cuda_context != nullptr) &&
+      devices[0]->info().kind != DeviceKind::kCuda) {
+    return Status(StatusCode::kInvalidArgument, Subsystem::kEngine,
+                  "the model does not run on a CUDA device")
+        .WithName(wanted.cuda_stream != nullptr ? "cuda_stream" : "cuda_context");
+  }
+  for (size_t d = 0; d < devices.size(); ++d) {
+    options.memory = memories_[d];
+    MF_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend, devices[d]->CreateBackend(options));
     backends_.push_back(std::move(backend));
   }
   return OkStatus();
@@ -99,7 +129,7 @@ Status Context::AllocateKv() {
     bindings.kv_layers.emplace_back(static_cast<size_t>(description.hp.n_layers));
   }
   bindings.rope_configs = model_->rope_configs(config_.n_ctx);
-  bindings.host_memory = memory_.get();
+  bindings.host_memory = &host_memory();
   for (size_t b = 0; b < backends_.size(); ++b) {
     for (size_t g = 0; g < config_.kv.groups.size(); ++g) {
       const KvGroup group = KvGroupOn(placement, static_cast<int32_t>(b), config_.kv.groups[g]);
@@ -145,8 +175,8 @@ Status Context::AllocateTop() {
   MF_ASSIGN_OR_RETURN(device_logits_,
                       backend.Allocate(top_sizes_.logits, MemoryClass::kActivations));
   MF_ASSIGN_OR_RETURN(top_buffer_, backend.Allocate(top_sizes_.entries, MemoryClass::kScratch));
-  MF_ASSIGN_OR_RETURN(top_entries_,
-                      memory_->Allocate(MemoryClass::kStaging, top_sizes_.host, "top entries"));
+  MF_ASSIGN_OR_RETURN(
+      top_entries_, host_memory().Allocate(MemoryClass::kStaging, top_sizes_.host, "top entries"));
   return OkStatus();
 }
 

@@ -75,7 +75,11 @@ class Context : public std::enable_shared_from_this<Context> {
   const ContextConfig& config() const { return config_; }
   ContextStatistics statistics() const;
   std::vector<KernelReport> kernel_report() const;
-  MemoryAccount::Snapshot memory() const { return account_->Read(); }
+  // Of all devices, and of the one of an index.
+  MemoryAccount::Snapshot memory() const;
+  MemoryAccount::Snapshot memory(int32_t device) const {
+    return UseOn(model_->placement(), accounts_, device);
+  }
   const Logger& logger() const { return *logger_; }
 
  private:
@@ -99,7 +103,10 @@ class Context : public std::enable_shared_from_this<Context> {
   Status CopyPages(const std::vector<PageCopy>& copies);
   Status CopyPage(const PageCopy& copy, const KvPart& part);
   float* SessionLogits(int32_t slot) const;
-  Status CreateBackends();
+  // What the host keeps is counted with the last device, which is the CPU where there are two.
+  HostMemory& host_memory() const { return *memories_.back(); }
+  Status CheckBudget(const ContextOptions& options) const;
+  Status CreateBackends(const ContextOptions& options);
   Status AllocateTop();
   // Which has the logits: what stands behind the last layer runs on the last device.
   Backend& LogitsBackend() const { return *backends_.back(); }
@@ -124,8 +131,8 @@ class Context : public std::enable_shared_from_this<Context> {
   ContextConfig config_;
   const std::atomic<bool>* cancel_ = nullptr;
   std::shared_ptr<const Logger> logger_;
-  std::shared_ptr<MemoryAccount> account_;
-  std::shared_ptr<HostMemory> memory_;
+  MemoryAccounts accounts_;  // one a device of the model's placement
+  std::vector<std::shared_ptr<HostMemory>> memories_;
   std::shared_ptr<ParallelRunner> runner_;
   std::vector<std::unique_ptr<Backend>> backends_;  // one a device of the model's placement
   std::unique_ptr<KvCache> kv_;

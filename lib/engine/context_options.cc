@@ -182,8 +182,9 @@ TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
   return sizes;
 }
 
-StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& placement,
-                                const ContextOptions& options) {
+StatusOr<std::vector<MemoryUse>> PlanContextByDevice(const ModelDescription& model,
+                                                     const Placement& placement,
+                                                     const ContextOptions& options) {
   MF_ASSIGN_OR_RETURN(ContextConfig config, ResolveContext(model, *placement.devices[0], options));
   CountedRunner runner(config.n_threads);
   BackendOptions backend_options;
@@ -205,8 +206,9 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& 
   MF_ASSIGN_OR_RETURN(Executor::Sizes sizes,
                       Executor::Measure(bindings, graph, PlaceNodes(placement, graph)));
 
-  MemoryUse use;
+  std::vector<MemoryUse> uses(backends.size());
   for (size_t d = 0; d < backends.size(); ++d) {
+    MemoryUse& use = uses[d];
     const Backend& backend = *backends[d];
     for (const KvGroup& group : config.kv.groups) {
       const KvGroup part = KvGroupOn(placement, static_cast<int32_t>(d), group);
@@ -217,12 +219,20 @@ StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& 
     use[MemoryClass::kScratch] += sizes.scratch_bytes[d];
     use[MemoryClass::kStaging] += backend.StagingBytes();
   }
-  // The logits are those of the last device.
+  // The logits are those of the last device, and so is what the host keeps.
+  MemoryUse& use = uses.back();
   const TopSizes top = MeasureTop(config, model, *placement.devices.back(), *backends.back());
   use[MemoryClass::kActivations] += backends.back()->AllocationBytes(top.logits);
   use[MemoryClass::kScratch] += backends.back()->AllocationBytes(top.entries);
   use[MemoryClass::kStaging] += sizes.staging_bytes + LogitsBytes(config, model) + top.host;
-  return use;
+  return uses;
+}
+
+StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& placement,
+                                const ContextOptions& options) {
+  MF_ASSIGN_OR_RETURN(const std::vector<MemoryUse> uses,
+                      PlanContextByDevice(model, placement, options));
+  return SumOf(uses);
 }
 
 }  // namespace minfer

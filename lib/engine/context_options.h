@@ -31,7 +31,7 @@ struct ContextOptions {
   bool deterministic = false;  // the same bits whatever the batch, on every device
   int32_t kv_type_k = -1;      // KvFormat, -1: the device's default
   int32_t kv_type_v = -1;
-  uint64_t budget_bytes = 0;                  // 0: none
+  uint64_t budget_bytes = 0;                  // on each device; 0: none
   std::string tuning;                         // levers of scope kContext
   const std::atomic<bool>* cancel = nullptr;  // outlives the context
   HostAllocator allocator;
@@ -39,6 +39,8 @@ struct ContextOptions {
   LogSinkFn log_sink = nullptr;
   void* log_user_data = nullptr;
   LogLevel log_level = LogLevel::kInfo;
+  void* cuda_stream = nullptr;   // the host's: our work follows what it holds
+  void* cuda_context = nullptr;  // the host's, which has to be the device's primary one
 };
 
 // Options with every default replaced.
@@ -91,6 +93,9 @@ TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
                     const Device& device, const Backend& backend);
 
 // What a context takes, from the model's header alone; equal to the peak of its account.
+StatusOr<std::vector<MemoryUse>> PlanContextByDevice(const ModelDescription& model,
+                                                     const Placement& placement,
+                                                     const ContextOptions& options);
 StatusOr<MemoryUse> PlanContext(const ModelDescription& model, const Placement& placement,
                                 const ContextOptions& options);
 

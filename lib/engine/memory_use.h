@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "base/memory_account.h"
 #include "base/memory_class.h"
@@ -26,5 +28,28 @@ struct MemoryUse {
     return sum;
   }
 };
+
+inline MemoryUse SumOf(const std::vector<MemoryUse>& uses) {
+  MemoryUse sum;
+  for (const MemoryUse& use : uses) {
+    for (size_t c = 0; c < sum.bytes.size(); ++c) sum.bytes[c] += use.bytes[c];
+  }
+  return sum;
+}
+
+// One account a device of a model's placement.
+using MemoryAccounts = std::vector<std::shared_ptr<MemoryAccount>>;
+
+inline void AddUsage(const MemoryUsage& more, MemoryUsage* to) {
+  to->bytes += more.bytes;
+  to->peak += more.peak;
+}
+
+// What two accounts have counted together.
+inline void AddSnapshot(const MemoryAccount::Snapshot& more, MemoryAccount::Snapshot* to) {
+  for (size_t c = 0; c < to->by_class.size(); ++c) AddUsage(more.by_class[c], &to->by_class[c]);
+  AddUsage(more.total, &to->total);
+  to->budget += more.budget;
+}
 
 }  // namespace minfer

@@ -129,10 +129,11 @@ StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& op
   return MakePlacement(header.description, wanted);
 }
 
-StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options) {
-  MemoryUse use;
+StatusOr<std::vector<MemoryUse>> PlanModelByDevice(const ModelHeader& header,
+                                                   const Placement& placement,
+                                                   const ModelOptions& options) {
   const ModelDescription& model = header.description;
-  MF_ASSIGN_OR_RETURN(const Placement placement, PlaceModel(header, options));
+  std::vector<MemoryUse> uses(placement.devices.size());
   MF_ASSIGN_OR_RETURN(const std::vector<uint32_t> masks, PlaceWeights(placement, model));
   MF_ASSIGN_OR_RETURN(std::vector<WeightCopies> copies, CopiesOf(model, options, placement));
   for (size_t d = 0; d < placement.devices.size(); ++d) {
@@ -144,11 +145,26 @@ StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& opt
       if ((masks[id] >> d & 1u) == 0) continue;
       const WeightInfo& info = model.weight_table[id];
       const bool in_place = DataInPlace(header, options, static_cast<WeightId>(id)) != nullptr;
-      use[MemoryClass::kWeights] += store->BytesFor(info, in_place);
-      if (in_place) use[MemoryClass::kMapped] += info.bytes;
+      uses[d][MemoryClass::kWeights] += store->BytesFor(info, in_place);
+      if (in_place) uses[d][MemoryClass::kMapped] += info.bytes;
     }
   }
-  return use;
+  return uses;
+}
+
+StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options) {
+  MF_ASSIGN_OR_RETURN(const Placement placement, PlaceModel(header, options));
+  MF_ASSIGN_OR_RETURN(const std::vector<MemoryUse> uses,
+                      PlanModelByDevice(header, placement, options));
+  return SumOf(uses);
+}
+
+MemoryAccount::Snapshot Model::memory() const {
+  MemoryAccount::Snapshot sum;
+  for (const std::shared_ptr<MemoryAccount>& account : accounts_) {
+    AddSnapshot(account->Read(), &sum);
+  }
+  return sum;
 }
 
 StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const ModelOptions& options) {
@@ -158,14 +174,16 @@ StatusOr<std::shared_ptr<const Model>> Model::Load(ModelFiles files, const Model
   if (options.header_only) return LoadHeader(std::move(files), options);
   MF_ASSIGN_OR_RETURN(ModelHeader header, ReadModelHeader(std::move(files), options));
   const std::shared_ptr<Model> model = Create(std::move(header), options);
-  MF_ASSIGN_OR_RETURN(model->memory_, HostMemory::Create(options.allocator, model->account_));
   MF_ASSIGN_OR_RETURN(model->placement_, PlaceModel(model->header_, options, model->logger_.get()));
   WeightStoreOptions store_options;
-  store_options.memory = model->memory_;
   store_options.logger = model->logger_.get();
   MF_ASSIGN_OR_RETURN(std::vector<WeightCopies> copies,
                       CopiesOf(model->description(), options, model->placement_));
+  model->accounts_.clear();
   for (size_t d = 0; d < copies.size(); ++d) {
+    model->accounts_.push_back(std::make_shared<MemoryAccount>());
+    MF_ASSIGN_OR_RETURN(store_options.memory,
+                        HostMemory::Create(options.allocator, model->accounts_.back()));
     store_options.copies = std::move(copies[d]);
     MF_ASSIGN_OR_RETURN(std::shared_ptr<WeightStore> store,
                         model->placement_.devices[d]->CreateWeightStore(store_options));
@@ -187,7 +205,7 @@ std::shared_ptr<Model> Model::Create(ModelHeader header, const ModelOptions& opt
   for (const std::string& warning : model->tokenizer().warnings()) {
     model->logger_->Warning(warning);
   }
-  model->account_ = std::make_shared<MemoryAccount>();
+  model->accounts_ = {std::make_shared<MemoryAccount>()};
   for (const TensorInfo& tensor : model->files().tensors()) {
     uint64_t elements = 1;
     for (int64_t dim : tensor.shape()) elements *= static_cast<uint64_t>(dim);
@@ -231,8 +249,7 @@ Status Model::LoadWeights(const ModelOptions& options) {
   for (size_t d = 0; d < stores_.size(); ++d) {
     for (size_t id = 0; id < masks.size(); ++id) {
       if ((masks[id] >> d & 1u) == 0) continue;
-      MF_RETURN_IF_ERROR(
-          LoadOneWeight(options, static_cast<WeightId>(id), stores_[d].get(), &done, total));
+      MF_RETURN_IF_ERROR(LoadOneWeight(options, static_cast<WeightId>(id), d, &done, total));
     }
     MF_RETURN_IF_ERROR(stores_[d]->Finish());
   }
@@ -243,8 +260,9 @@ Status Model::LoadWeights(const ModelOptions& options) {
   return OkStatus();
 }
 
-Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, WeightStore* store,
-                            uint64_t* done, uint64_t total) {
+Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, size_t device, uint64_t* done,
+                            uint64_t total) {
+  WeightStore* store = stores_[device].get();
   const WeightInfo& info = header_.description.weight_table[static_cast<size_t>(id)];
   auto advance = [&](uint64_t bytes) -> Status {
     *done += bytes;
@@ -255,7 +273,7 @@ Status Model::LoadOneWeight(const ModelOptions& options, WeightId id, WeightStor
     return stop ? Cancelled(*done, total) : OkStatus();
   };
   if (const uint8_t* data = DataInPlace(header_, options, id); data != nullptr) {
-    MF_RETURN_IF_ERROR(account_->Reserve(MemoryClass::kMapped, info.bytes, info.name));
+    MF_RETURN_IF_ERROR(accounts_[device]->Reserve(MemoryClass::kMapped, info.bytes, info.name));
     MF_RETURN_IF_ERROR(store->Register(id, info, data, /*in_place=*/true));
     return advance(info.bytes);
   }

@@ -60,6 +60,10 @@ StatusOr<Placement> PlaceModel(const ModelHeader& header, const ModelOptions& op
 // What Load takes on the devices of the options for a header, to the byte for the classes of
 // total().
 StatusOr<MemoryUse> PlanModel(const ModelHeader& header, const ModelOptions& options);
+// The same by place in the placement's list.
+StatusOr<std::vector<MemoryUse>> PlanModelByDevice(const ModelHeader& header,
+                                                   const Placement& placement,
+                                                   const ModelOptions& options);
 
 class Model {
  public:
@@ -92,7 +96,11 @@ class Model {
   absl::Span<const RopeConfig> rope_configs(int32_t n_ctx) const {
     return UsesLongFactors(header_.description, n_ctx) ? long_rope_configs_ : rope_configs_;
   }
-  MemoryAccount::Snapshot memory() const { return account_->Read(); }
+  // Of all devices, and of the one of an index.
+  MemoryAccount::Snapshot memory() const;
+  MemoryAccount::Snapshot memory(int32_t device) const {
+    return UseOn(placement_, accounts_, device);
+  }
   const Logger& logger() const { return *logger_; }
 
  private:
@@ -102,7 +110,7 @@ class Model {
   static StatusOr<std::shared_ptr<const Model>> LoadHeader(ModelFiles files,
                                                            const ModelOptions& options);
   Status LoadWeights(const ModelOptions& options);
-  Status LoadOneWeight(const ModelOptions& options, WeightId id, WeightStore* store, uint64_t* done,
+  Status LoadOneWeight(const ModelOptions& options, WeightId id, size_t device, uint64_t* done,
                        uint64_t total);
   Status LoadRope();
   // Reads the divisors of a tensor in the file; -1: none.
@@ -111,8 +119,7 @@ class Model {
   ModelHeader header_;
   Status tokenizer_status_;
   std::shared_ptr<const Logger> logger_;
-  std::shared_ptr<MemoryAccount> account_;
-  std::shared_ptr<HostMemory> memory_;
+  MemoryAccounts accounts_;  // by place; one where there is no placement
   Placement placement_;
   std::vector<std::shared_ptr<WeightStore>> stores_;
   std::vector<RopeConfig> rope_configs_;  // the description's, with the file's frequency factors

@@ -101,6 +101,24 @@ StatusOr<Placement> MakePlacement(const ModelDescription& model, const Placement
 
 // Nodes stand in the order of their layers, so what has no layer of its own goes with what is
 // before it, and the graph is cut once.
+MemoryUse UseOn(const Placement& placement, const std::vector<MemoryUse>& uses, int32_t device) {
+  MemoryUse sum;
+  for (size_t place = 0; place < uses.size(); ++place) {
+    if (placement.IndexOf(place) != device) continue;
+    for (size_t c = 0; c < sum.bytes.size(); ++c) sum.bytes[c] += uses[place].bytes[c];
+  }
+  return sum;
+}
+
+MemoryAccount::Snapshot UseOn(const Placement& placement, const MemoryAccounts& accounts,
+                              int32_t device) {
+  MemoryAccount::Snapshot sum;
+  for (size_t place = 0; place < accounts.size(); ++place) {
+    if (placement.IndexOf(place) == device) AddSnapshot(accounts[place]->Read(), &sum);
+  }
+  return sum;
+}
+
 std::vector<int32_t> PlaceNodes(const Placement& placement, const Graph& graph) {
   if (placement.devices.size() < 2) return {};
   std::vector<int32_t> wanted;

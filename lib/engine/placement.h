@@ -12,6 +12,7 @@
 
 #include "backend/device.h"
 #include "base/status.h"
+#include "engine/memory_use.h"
 #include "graph/graph.h"
 #include "models/architecture.h"
 
@@ -22,6 +23,8 @@ struct Placement {
   int32_t layers = 0;                                  // on the first of two
   int32_t device = 0;                                  // index of the first in FindDevices()
 
+  // Index in FindDevices() of a place in the list.
+  int32_t IndexOf(size_t place) const { return place == 0 ? device : 0; }
   // The device, by its place in the list, of a layer.
   int32_t OfLayer(int32_t layer) const { return devices.size() > 1 && layer >= layers ? 1 : 0; }
 };
@@ -34,6 +37,11 @@ struct PlacementOptions {
 
 // OUT_OF_RANGE for a device that does not exist.
 StatusOr<Placement> MakePlacement(const ModelDescription& model, const PlacementOptions& options);
+
+// Of what stands by place in the list, that of the device of an index, added up.
+MemoryUse UseOn(const Placement& placement, const std::vector<MemoryUse>& uses, int32_t device);
+MemoryAccount::Snapshot UseOn(const Placement& placement, const MemoryAccounts& accounts,
+                              int32_t device);
 
 // A device for each node; empty where there is one device.
 std::vector<int32_t> PlaceNodes(const Placement& placement, const Graph& graph);

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Models and contexts on a device: what they take is what the plan says, and all of it comes back.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <atomic>
 #include <iostream>
 #include <thread>
 
@@ -160,6 +164,114 @@ TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[c
     // Counted alike, however they were launched.
     CHECK((after.nodes_executed - before.nodes_executed) % 20 == 0);
   }
+}
+
+void CUDART_CB Sleep(void* done) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  static_cast<std::atomic<bool>*>(done)->store(true);
+}
+
+void Append(void* lines, int, const char* message, size_t size) {
+  static_cast<std::string*>(lines)->append(message, size).append("\n");
+}
+
+// A stream of the device, as a host has it.
+cudaStream_t HostStream(const Model& model) {
+  int ordinal = model.device_index() - 1;  // the CPU is device 0
+  REQUIRE(cudaSetDevice(ordinal) == cudaSuccess);
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  return stream;
+}
+
+TEST_CASE("CUDA engine: work follows what a host's stream holds, and leaves it alone", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel({}), *device);
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 256;
+  std::unique_ptr<Session> plain = MakeSession(MakeContext(model, options));
+  Decode(plain.get(), std::vector<int32_t>(40, 7));
+  const std::vector<int32_t> want = Greedy(plain.get(), 20);
+  const cudaStream_t host = HostStream(*model);
+  options.cuda_stream = host;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  std::atomic<bool> done = false;
+  REQUIRE(cudaLaunchHostFunc(host, &Sleep, &done) == cudaSuccess);
+  Decode(session.get(), std::vector<int32_t>(40, 7));
+  CHECK(done.load());
+  CHECK(Greedy(session.get(), 20) == want);
+  CHECK(context->statistics().backend.steps_replayed > 0);
+  done = false;
+  REQUIRE(cudaLaunchHostFunc(host, &Sleep, &done) == cudaSuccess);
+  Greedy(session.get(), 1);  // a replayed step waits too
+  CHECK(done.load());
+  // While the host captures it, nothing can be ordered by it.
+  REQUIRE(cudaStreamBeginCapture(host, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  MF_REQUIRE_OK(session->Feed({7}));
+  CHECK(session->Decode(nullptr).code() == StatusCode::kFailedPrecondition);
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(host, &graph) == cudaSuccess);
+  size_t nodes = 1;
+  CHECK(cudaGraphGetNodes(graph, nullptr, &nodes) == cudaSuccess);
+  CHECK(nodes == 0);
+  cudaGraphDestroy(graph);
+  session = nullptr;
+  context = nullptr;
+  CHECK(cudaStreamQuery(host) == cudaSuccess);
+  CHECK(cudaStreamDestroy(host) == cudaSuccess);
+}
+
+TEST_CASE("CUDA engine: a host's stream that cannot be captured means no graphs, in the log too",
+          "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel({}), *device);
+  std::string lines;
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 256;
+  options.log_sink = &Append;
+  options.log_user_data = &lines;
+  options.cuda_stream = cudaStreamLegacy;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  Decode(session.get(), std::vector<int32_t>(40, 7));
+  Greedy(session.get(), 20);
+  CHECK(context->statistics().backend.steps_captured == 0);
+  CHECK(lines.find("cannot be captured") != std::string::npos);
+}
+
+TEST_CASE("CUDA engine: a host's context is the primary one, or refused by name", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::string path = MakeRandomModel({});
+  const std::shared_ptr<const Model> model = LoadModel(path, *device);
+  const cudaStream_t host = HostStream(*model);
+  decltype(&cuCtxGetCurrent) get_current = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  REQUIRE(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent",
+                                           reinterpret_cast<void**>(&get_current), 12000,
+                                           cudaEnableDefault, &found) == cudaSuccess);
+  CUcontext primary = nullptr;
+  REQUIRE(get_current(&primary) == CUDA_SUCCESS);
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 64;
+  options.cuda_context = primary;
+  MF_REQUIRE_OK(Context::Create(model, options));
+  options.cuda_context = &options;
+  const Status other = Context::Create(model, options).status();
+  CHECK(other.code() == StatusCode::kUnimplemented);
+  CHECK(other.name() == "cuda_context");
+  options.cuda_context = nullptr;
+  options.cuda_stream = host;
+  const Status on_cpu = Context::Create(LoadModel(path), options).status();
+  CHECK(on_cpu.code() == StatusCode::kInvalidArgument);
+  CHECK(on_cpu.name() == "cuda_stream");
+  CHECK(cudaStreamDestroy(host) == cudaSuccess);
 }
 
 // Without checks of the test program, which are not for several threads.

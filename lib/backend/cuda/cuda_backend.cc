@@ -75,6 +75,7 @@ StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(
   std::unique_ptr<CudaBackend> backend(new CudaBackend(runtime, options));
   if (options.memory == nullptr) return std::unique_ptr<Backend>(std::move(backend));
   MF_ASSIGN_OR_RETURN(backend->stream_, CudaStream::Create(runtime));
+  MF_RETURN_IF_ERROR(backend->AcceptHost());
   backend->pool_ = std::make_unique<CudaPool>(runtime, options.memory);
   backend->upload_ = CudaUploadRing::Create(runtime, options.memory);
   backend->readback_ =
@@ -128,7 +129,8 @@ Status CudaBackend::CheckUsable(const char* what) {
                   StrCat("cuda: ", what, " on a device that was lost"))
         .WithName(runtime_->name());
   }
-  return runtime_->TakeLatched();
+  MF_RETURN_IF_ERROR(runtime_->TakeLatched());
+  return FollowHost();
 }
 
 CudaTier CudaBackend::tier() const { return ForceCudaTier(runtime_->tier(), options_.cuda_tier); }
@@ -437,6 +439,7 @@ Status CudaBackend::Synchronize() {
   const uint64_t work = enqueued_work_;
   const CudaDeviceScope scope(*runtime_);
   Status status = stream_->Synchronize();
+  follows_host_ = false;
   Status read = readback_->FinishAll();
   if (status.ok()) status = std::move(read);
   if (status.ok()) status = runtime_->TakeLatched();

@@ -207,6 +207,9 @@ class CudaBackend final : public Backend {
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
   StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
   Status CheckUsable(const char* what);
+  // cuda_host_stream.cc
+  Status AcceptHost();
+  Status FollowHost();
   // Where each range lies, in the order of the writes, or not at all where one launch is not for
   // them.
   StatusOr<bool> PlanScatter(absl::Span<const HostWrite> writes,
@@ -333,6 +336,8 @@ class CudaBackend final : public Backend {
   std::unique_ptr<CudaPool> pool_;
   std::unique_ptr<CudaUploadRing> upload_;
   std::unique_ptr<CudaReadback> readback_;
+  std::unique_ptr<CudaEvent> host_mark_;  // in the host's stream, where there is one
+  bool follows_host_ = false;             // the work since the last wait does
   BufferId scratch_;
   uint64_t scratch_bytes_ = 0;
   std::vector<kernels::cuda::RopeAngles> rope_angles_;

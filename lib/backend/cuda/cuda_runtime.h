@@ -47,6 +47,13 @@ class CudaRuntime {
   std::chrono::milliseconds wait_limit() const { return wait_limit_; }
   void set_wait_limit(std::chrono::milliseconds limit) { wait_limit_ = limit; }
 
+  // The context that everything here works in; its device must be current.
+  CUcontext PrimaryContext() const {
+    CUcontext current = nullptr;
+    get_current_(&current);
+    return current;
+  }
+
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
   // What its kernels were let have, for all contexts of the device.
   kernels::cuda::SharedOptIns* opt_ins() const { return &opt_ins_; }

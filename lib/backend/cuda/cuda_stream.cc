@@ -31,6 +31,10 @@ Status CudaEvent::Record(cudaStream_t stream) {
   return runtime_->Check(cudaEventRecord(event_, stream), "recording an event");
 }
 
+Status CudaEvent::MakeWait(cudaStream_t stream) const {
+  return runtime_->Check(cudaStreamWaitEvent(stream, event_, 0), "waiting for an event");
+}
+
 bool CudaEvent::IsDone() const {
   if (event_ == nullptr) return true;
   const CudaDeviceScope scope(*runtime_);

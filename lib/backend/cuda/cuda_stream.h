@@ -20,6 +20,8 @@ class CudaEvent {
 
   // Marks the end of what the stream holds now; a later Record replaces the mark.
   Status Record(cudaStream_t stream);
+  // What the stream is given from now on waits for the mark.
+  Status MakeWait(cudaStream_t stream) const;
   // True when nothing was recorded, or all before the mark is done or has failed.
   bool IsDone() const;
   Status Wait() const;

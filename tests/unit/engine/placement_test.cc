@@ -142,6 +142,10 @@ TEST_CASE("Placement: the plan is what both devices take, and a budget chooses t
     std::unique_ptr<Session> session = MakeSession(context);
     Decode(session.get(), kPrompt);
     CHECK(context_plan->total() == context->memory().total.peak);
+    // Both devices are the CPU here: what it has is all there is.
+    CHECK((*model)->memory(0).total.bytes == (*model)->memory().total.bytes);
+    CHECK((*model)->memory(1).total.bytes == 0);
+    CHECK(context->memory(0).total.bytes == context->memory().total.bytes);
     before = (*plan)[MemoryClass::kWeights];
   }
   // A store that points at the mapping takes nothing, so every prefix fits; with copies none of a
@@ -183,6 +187,55 @@ TEST_CASE("Placement: the first layers on a GPU, the rest on the CPU", "[engine]
       CHECK(largest < 2e-4f);
     }
   }
+}
+
+// Each device has the weights and the buffers of its own layers, as planned, and its own budget.
+TEST_CASE("Placement: memory is told for the device that has it", "[engine][cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::string path = TinyModelPath("qwen3");
+  const uint64_t free = FindDevices()[static_cast<size_t>(*device)]->info().memory_free;
+  StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kRead);
+  MF_REQUIRE_OK(files);
+  ModelOptions options;
+  options.read_weights = true;
+  options.device = *device;
+  options.tuning = "gpu_layers=1";
+  StatusOr<ModelHeader> header = ReadModelHeader(*std::move(files), options);
+  MF_REQUIRE_OK(header);
+  StatusOr<Placement> placement = PlaceModel(*header, options);
+  MF_REQUIRE_OK(placement);
+  StatusOr<std::vector<MemoryUse>> plan = PlanModelByDevice(*header, *placement, options);
+  MF_REQUIRE_OK(plan);
+  files = ModelFiles::Open(path, FileAccess::kRead);
+  MF_REQUIRE_OK(files);
+  const StatusOr<std::shared_ptr<const Model>> model = Model::Load(*std::move(files), options);
+  MF_REQUIRE_OK(model);
+  StatusOr<std::vector<MemoryUse>> context_plan =
+      PlanContextByDevice((*model)->description(), *placement, Options());
+  MF_REQUIRE_OK(context_plan);
+  std::shared_ptr<Context> context = MakeContext(*model, Options());
+  std::unique_ptr<Session> session = MakeSession(context);
+  Decode(session.get(), kPrompt);
+  for (size_t place = 0; place < 2; ++place) {
+    const int32_t index = place == 0 ? *device : 0;
+    INFO("device " << index);
+    const uint64_t weights = (*model)->memory(index).of(MemoryClass::kWeights).bytes;
+    CHECK(weights > 0);
+    CHECK(weights == (*plan)[place][MemoryClass::kWeights]);
+    const MemoryAccount::Snapshot taken = context->memory(index);
+    CHECK(taken.total.peak == (*context_plan)[place].total());
+    CHECK(taken.of(MemoryClass::kKv).bytes > 0);
+    CHECK(taken.of(MemoryClass::kStaging).bytes == (*context_plan)[place][MemoryClass::kStaging]);
+  }
+  CHECK(FindDevices()[static_cast<size_t>(*device)]->info().memory_free <
+        free - (*model)->memory(*device).total.bytes);
+  // Enough for either device, not for both together.
+  ContextOptions tight = Options();
+  tight.budget_bytes = std::max((*context_plan)[0].total(), (*context_plan)[1].total());
+  MF_REQUIRE_OK(Context::Create(*model, tight));
+  --tight.budget_bytes;
+  CHECK(Context::Create(*model, tight).status().code() == StatusCode::kResourceExhausted);
 }
 
 }  // namespace
