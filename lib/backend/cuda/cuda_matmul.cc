@@ -148,8 +148,9 @@ StatusOr<const void*> CudaBackend::FewHalves(const NodeCall& call, const float* 
   const auto bytes = static_cast<uint64_t>(2 * shape.elements());
   MF_ASSIGN_OR_RETURN(uint8_t * halves,
                       pool_->Resolve({scratch_, FewHalvesAt(*call.graph, *call.node), bytes}));
-  // Planes that were made so far behind are overwritten.
-  if (static_cast<const uint8_t*>(planes_.target.out) >= halves) planes_ = Planes();
+  // Planes that were made so far behind are overwritten, or tiles that reach there.
+  const bool behind = static_cast<const uint8_t*>(planes_.target.out) >= halves;
+  if (behind || planes_.slots != kNoId) planes_ = Planes();
   MF_RETURN_IF_ERROR(FromKernel(
       call, kernels::cuda::RowsToHalf(x, shape.rows, shape.cols, halves, stream_->get())));
   return static_cast<const void*>(halves);

@@ -194,7 +194,6 @@ TEST_CASE("Placement: memory is told for the device that has it", "[engine][cuda
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;
   const std::string path = TinyModelPath("qwen3");
-  const uint64_t free = FindDevices()[static_cast<size_t>(*device)]->info().memory_free;
   StatusOr<ModelFiles> files = ModelFiles::Open(path, FileAccess::kRead);
   MF_REQUIRE_OK(files);
   ModelOptions options;
@@ -228,8 +227,6 @@ TEST_CASE("Placement: memory is told for the device that has it", "[engine][cuda
     CHECK(taken.of(MemoryClass::kKv).bytes > 0);
     CHECK(taken.of(MemoryClass::kStaging).bytes == (*context_plan)[place][MemoryClass::kStaging]);
   }
-  CHECK(FindDevices()[static_cast<size_t>(*device)]->info().memory_free <
-        free - (*model)->memory(*device).total.bytes);
   // Enough for either device, not for both together.
   ContextOptions tight = Options();
   tight.budget_bytes = std::max((*context_plan)[0].total(), (*context_plan)[1].total());
