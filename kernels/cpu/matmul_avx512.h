@@ -18,6 +18,7 @@ struct MatMulAvx512 {
   // Sixteen lanes; with 32 registers, eight sums and eight dots beside eight codes.
   static constexpr int kRows = 16;
   static constexpr int kColumns = 8;
+  static constexpr int kDotColumns = 8;
   static constexpr int kFloatRows = 4;
   static constexpr int kFloatColumns = 4;
   static constexpr bool kFloatHalves = false;
@@ -108,10 +109,15 @@ struct MatMulAvx512 {
   static I32 SignedDot(I32 sum, I32 magnitudes, I32 quants) {
     return DotEnd(_mm512_maddubs_epi16(magnitudes, quants), sum);
   }
+  // gcc 12 puts off the additions of a sum until it is used and spills the products meanwhile.
+  static __m512i Now(__m512i sum) {
+    asm("" : "+v"(sum));
+    return sum;
+  }
   using Dot = __m512i;  // thirty-two 16-bit sums
   static Dot DotBegin(I32 /*correction*/) { return _mm512_setzero_si512(); }
   static Dot DotStep(Dot sum, I32 codes, I32 quants) {
-    return _mm512_add_epi16(sum, _mm512_maddubs_epi16(codes, quants));
+    return Now(_mm512_add_epi16(sum, _mm512_maddubs_epi16(codes, quants)));
   }
   static I32 DotEnd(Dot sum, I32 correction) {
     return _mm512_add_epi32(_mm512_madd_epi16(sum, _mm512_set1_epi16(1)), correction);
@@ -121,7 +127,7 @@ struct MatMulAvx512 {
   }
   static I32 DotEndScaled(I32 total, Dot sum, I32 scale) { return PairDot(total, sum, scale); }
   static I32 PairDot(I32 sum, I32 a, I32 b) {
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+    return Now(_mm512_add_epi32(sum, _mm512_madd_epi16(a, b)));
   }
 
   static F32 ZeroF32() { return _mm512_setzero_ps(); }

@@ -19,6 +19,7 @@ struct MatMulTraits {
   // because a compiler unrolls all of a tile.
   static constexpr int kRows = 4;
   static constexpr int kColumns = 2;
+  static constexpr int kDotColumns = 2;  // whose sums fit the registers
   // Float products: the same, for tiles whose vectors lie along a row.
   static constexpr int kFloatRows = 1;
   static constexpr int kFloatColumns = 4;

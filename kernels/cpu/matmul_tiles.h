@@ -117,21 +117,28 @@ template <class V, int N, int Steps>
   }
 }
 
-// totals[n] += the dot product of `Steps` dwords of codes, at most Largest each.
+// totals[n] += the dot product of `Steps` dwords of codes, at most Largest each. The sums of
+// V::kDotColumns activation rows are in registers at a time.
 template <class V, int N, int Largest, int Steps>
 [[gnu::always_inline]] inline void AddDots(const typename V::I32* codes, const uint8_t* q,
                                            size_t stride, typename V::I32* totals) {
   constexpr int kFit =
       V::kExactDot || FittingSteps(Largest) > Steps ? Steps : FittingSteps(Largest);
   static_assert(kFit > 0);
+  if constexpr (N > V::kDotColumns) {
+    constexpr int kFirst = V::kDotColumns;
+    AddDots<V, kFirst, Largest, Steps>(codes, q, stride, totals);
+    AddDots<V, N - kFirst, Largest, Steps>(codes, q + kFirst * stride, stride, totals + kFirst);
+  } else {
 #pragma GCC unroll 4
-  for (int j = 0; j < Steps; j += kFit) {
-    typename V::Dot dots[N];
+    for (int j = 0; j < Steps; j += kFit) {
+      typename V::Dot dots[N];
 #pragma GCC unroll 16
-    for (int n = 0; n < N; ++n) dots[n] = V::DotBegin(totals[n]);
-    DotSteps<V, N, kFit>(codes + j, q + 4 * j, stride, dots);
+      for (int n = 0; n < N; ++n) dots[n] = V::DotBegin(totals[n]);
+      DotSteps<V, N, kFit>(codes + j, q + 4 * j, stride, dots);
 #pragma GCC unroll 16
-    for (int n = 0; n < N; ++n) totals[n] = V::DotEnd(dots[n], totals[n]);
+      for (int n = 0; n < N; ++n) totals[n] = V::DotEnd(dots[n], totals[n]);
+    }
   }
 }
 
@@ -146,6 +153,10 @@ template <class V, int N>
                                                   size_t stride, typename V::I32* totals) {
   if constexpr (V::kExactDot) {
     AddDots<V, N, 255, 8>(codes, q, stride, totals);
+  } else if constexpr (V::kSignedBytes && N > V::kDotColumns) {
+    constexpr int kFirst = V::kDotColumns;
+    AddDotsOfBytes<V, kFirst>(codes, q, stride, totals);
+    AddDotsOfBytes<V, N - kFirst>(codes, q + kFirst * stride, stride, totals + kFirst);
   } else if constexpr (V::kSignedBytes) {
 #pragma GCC unroll 8
     for (size_t j = 0; j < 8; ++j) {
@@ -185,14 +196,21 @@ template <class V, int N, int Largest, int Steps>
   constexpr int kFit =
       V::kExactDot || FittingSteps(Largest) > Steps ? Steps : FittingSteps(Largest);
   static_assert(kFit > 0);
+  if constexpr (N > V::kDotColumns) {
+    constexpr int kFirst = V::kDotColumns;
+    AddScaledDots<V, kFirst, Largest, Steps>(codes, q, stride, scale, totals);
+    AddScaledDots<V, N - kFirst, Largest, Steps>(codes, q + kFirst * stride, stride, scale,
+                                                 totals + kFirst);
+  } else {
 #pragma GCC unroll 4
-  for (int j = 0; j < Steps; j += kFit) {
-    typename V::Dot dots[N];
+    for (int j = 0; j < Steps; j += kFit) {
+      typename V::Dot dots[N];
 #pragma GCC unroll 16
-    for (int n = 0; n < N; ++n) dots[n] = V::DotBegin(V::Zero());
-    DotSteps<V, N, kFit>(codes + j, q + 4 * j, stride, dots);
+      for (int n = 0; n < N; ++n) dots[n] = V::DotBegin(V::Zero());
+      DotSteps<V, N, kFit>(codes + j, q + 4 * j, stride, dots);
 #pragma GCC unroll 16
-    for (int n = 0; n < N; ++n) totals[n] = V::DotEndScaled(totals[n], dots[n], scale);
+      for (int n = 0; n < N; ++n) totals[n] = V::DotEndScaled(totals[n], dots[n], scale);
+    }
   }
 }
 
