@@ -40,6 +40,7 @@ StatusOr<std::vector<WeightCopies>> CopiesOf(const ModelDescription& model,
   std::vector<WeightCopies> all;
   for (size_t d = 0; d < placement.devices.size(); ++d) {
     std::vector<bool> reads;
+    reads.reserve(masks.size());
     for (const uint32_t mask : masks) reads.push_back((mask >> d & 1u) != 0);
     MF_ASSIGN_OR_RETURN(WeightCopies copies, ChooseWeightCopies(model, tuning, reads));
     all.push_back(std::move(copies));

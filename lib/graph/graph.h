@@ -68,7 +68,8 @@ struct Node {
   std::vector<ValueId> outputs;
 };
 
-// What a graph is built for. Rows come in two classes: decode rows first, then prefill rows.
+// What a graph is built for. Rows come in two classes: decode rows first, each of a sequence of its
+// own, which backends rely on, then prefill rows.
 struct GraphParams {
   int32_t decode_rows = 0;
   int32_t prefill_rows = 0;

@@ -6,6 +6,7 @@
 // quantised on the way where asked.
 #pragma once
 
+#include "kernels/cuda/arch/ld_global_cg.cuh"
 #include "kernels/cuda/attention/stripes.cuh"
 #include "kernels/cuda/attention_decode/decode_fragments.cuh"
 #include "kernels/cuda/attention_decode/decode_tail.cuh"
@@ -103,7 +104,7 @@ __device__ __forceinline__ void WeighStripes(const AttentionArgs& args, int64_t 
   if (h >= heads) return;
   // Not from the L1: another multiprocessor may have written it while this launch ran.
   const float2 part = lane < stripes
-                          ? __ldcg(reinterpret_cast<const float2*>(
+                          ? LoadFromL2(reinterpret_cast<const float2*>(
                                 FindPartial<kDim>(args, row, first_head + h, lane) + kDim))
                           : make_float2(-INFINITY, 0.0f);
   const StripeScale scale = ScaleStripe(part.x, part.y, args.sinks, first_head + h);
@@ -126,7 +127,8 @@ __device__ __forceinline__ void CombineStripes(const AttentionArgs& args, int64_
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
         if (begin + i >= stripes) break;
-        columns[i] = __ldcg(reinterpret_cast<const float4*>(partials + (begin + i) * (kDim + 4)));
+        columns[i] =
+            LoadFromL2(reinterpret_cast<const float4*>(partials + (begin + i) * (kDim + 4)));
       }
     };
     load(0);

@@ -35,7 +35,7 @@ Status CudaBackend::AcceptHost() {
           "launched one by one");
     }
   }
-  const Status status = FollowHost();
+  Status status = FollowHost();
   if (status.ok() || status.code() != StatusCode::kInternal) return status;
   return Refused(StatusCode::kInvalidArgument, "cuda_stream",
                  "it is not a stream of the model's device");
