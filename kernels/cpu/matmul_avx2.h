@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/flush_denormals.h"
+
 namespace minfer::kernels::avx2 {
 
 struct MatMulTraits {
@@ -185,14 +187,7 @@ struct MatMulTraits {
   static constexpr int kPairColumns = 2;
   static constexpr size_t kPairBytes = 32;
   using PairSums = __m256;
-  class FlushDenormals {
-   public:
-    FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
-    ~FlushDenormals() { _mm_setcsr(saved_); }
-
-   private:
-    unsigned int saved_;
-  };
+  using FlushDenormals = kernels::FlushDenormals;
   static __m256i Load32Bytes(const uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/flush_denormals.h"
+
 namespace minfer::kernels {
 
 template <class Unit>
@@ -165,14 +167,7 @@ struct MatMulAvx512 {
   static constexpr int kPairColumns = 4;
   static constexpr size_t kPairBytes = 64;
   using PairSums = __m512;
-  class FlushDenormals {
-   public:
-    FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040u); }
-    ~FlushDenormals() { _mm_setcsr(saved_); }
-
-   private:
-    unsigned int saved_;
-  };
+  using FlushDenormals = kernels::FlushDenormals;
   static PairSums ZeroPairSums() { return _mm512_setzero_ps(); }
   static PairSums OddOfPairs(const uint8_t* p) {
     return _mm512_castsi512_ps(And(_mm512_loadu_si512(p), 0xffff0000u));

@@ -16,13 +16,16 @@
 #include "kernels/cuda/attention_prefill/attention_prefill.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/kv/kv_store.h"
+#include "tests/bench/cuda_limits.h"
+#include "tests/bench/cuda_timing.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
 
-constexpr double kBandwidth = 4.6e12;  // of an H200, as a plain read has it
-constexpr double kTensorOps = 790e12;
-constexpr int kThreads = 256;
+using bench::Check;
+using bench::kBandwidth;
+using bench::kTensorFlops;
+
 constexpr int kLayers = 24;
 
 struct Shape {
@@ -31,24 +34,6 @@ struct Shape {
   int32_t n_kv_heads;
   int32_t dim;
 };
-
-__global__ void FillHalves(uint32_t* to, int64_t words) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < words;
-       i += step) {
-    uint32_t x = static_cast<uint32_t>(i) * 2654435761u + 7u;
-    x ^= x >> 16;
-    x *= 0x85ebca6bu;
-    x ^= x >> 13;
-    to[i] = x & 0xbbffbbffu;
-  }
-}
-
-void Check(bool ok, const char* what) {
-  if (ok) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(cudaGetLastError()));
-  std::exit(1);
-}
 
 template <typename T>
 T* Upload(const std::vector<T>& values) {
@@ -72,7 +57,7 @@ class Bench {
     const int64_t words = n_pages_ * page_bytes_ / 4;
     for (uint8_t** pages : {&k_pages_, &v_pages_}) {
       Check(cudaMalloc(pages, static_cast<size_t>(words) * 4) == cudaSuccess, "pages");
-      FillHalves<<<1024, kThreads, 0, stream_>>>(reinterpret_cast<uint32_t*>(*pages), words);
+      bench::FillWords(*pages, words * 4, 0xbbffbbffu, stream_);
     }
     std::vector<int32_t> table, sequence, lengths, cells;
     for (int64_t i = 0; i < sequences * columns; ++i) table.push_back(static_cast<int32_t>(i));
@@ -173,7 +158,7 @@ class Bench {
     const double ops = 4.0 * cells * shape_.n_heads * shape_.dim;
     std::printf("%-14s %4d rows, %5d cells %8.2f us %6.1f TFLOP/s %5.1f %%\n", shape_.name,
                 static_cast<int>(rows_), length_, us, ops / us * 1e-6,
-                100.0 * ops / us * 1e6 / kTensorOps);
+                100.0 * ops / us * 1e6 / kTensorFlops);
   }
 
  private:
@@ -203,29 +188,11 @@ class Bench {
 
   // A layer's time, of graphs of all layers.
   double TimeOf(const std::function<void(int)>& enqueue) {
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) == cudaSuccess,
-          "recording");
-    for (int layer = 0; layer < kLayers; ++layer) enqueue(layer);
-    Check(cudaStreamEndCapture(stream_, &graph) == cudaSuccess, "recorded");
-    Check(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess, "graph");
-    cudaEvent_t events[2];
-    for (cudaEvent_t& event : events) Check(cudaEventCreate(&event) == cudaSuccess, "event");
-    std::vector<float> times;
-    for (int round = 0; round < 12; ++round) {
-      cudaEventRecord(events[0], stream_);
-      for (int i = 0; i < 4; ++i) cudaGraphLaunch(exec, stream_);
-      cudaEventRecord(events[1], stream_);
-      Check(cudaStreamSynchronize(stream_) == cudaSuccess, "running");
-      float ms = 0.0f;
-      cudaEventElapsedTime(&ms, events[0], events[1]);
-      times.push_back(ms);
-    }
-    std::sort(times.begin(), times.end());
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
-    return 1e3 * times[times.size() / 2] / (4 * kLayers);
+    return bench::MedianReplay(stream_, 12,
+                               [&] {
+                                 for (int layer = 0; layer < kLayers; ++layer) enqueue(layer);
+                               }) /
+           kLayers;
   }
 
   Shape shape_;

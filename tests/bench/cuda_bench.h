@@ -16,12 +16,9 @@
 
 #include "kernels/common/kernel_status.h"
 #include "kernels/cuda/common/kernel_stream.h"
+#include "tests/bench/cuda_limits.h"
 
 namespace minfer::bench {
-
-// Of an H200, as a plain read and bf16 tensor cores have it.
-inline constexpr double kBandwidth = 4.6e12;
-inline constexpr double kTensorFlops = 790e12;
 
 // What one launch has to move and to add up.
 struct Cost {

@@ -17,11 +17,15 @@
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "tests/bench/cuda_limits.h"
+#include "tests/bench/cuda_timing.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
 
-constexpr double kBandwidth = 4.6e12;  // of an H200, as a plain read has it
+using bench::Check;
+using bench::kBandwidth;
+
 constexpr int64_t kArenaBytes = int64_t{6} << 30;
 constexpr int kThreads = 256;
 
@@ -44,21 +48,6 @@ struct Shape {
   bool gated;
 };
 
-// Every half positive and below 1: no NaN where a scale is.
-__global__ void FillWords(uint32_t* to, int64_t words) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < words;
-       i += step) {
-    uint32_t x = static_cast<uint32_t>(i) * 2654435761u + 7u;
-    x ^= x >> 16;
-    x *= 0x85ebca6bu;
-    x ^= x >> 13;
-    x *= 0xc2b2ae35u;
-    x ^= x >> 16;
-    to[i] = x & 0x3bff3bffu;
-  }
-}
-
 __global__ void FillFloats(float* to, int64_t n) {
   for (int64_t i = threadIdx.x; i < n; i += kThreads) {
     const uint32_t x = static_cast<uint32_t>(i) * 2654435761u;
@@ -73,12 +62,6 @@ __global__ void SmallKernel(float* x) {
   x[threadIdx.x] = x[threadIdx.x] * 0.5f + x[1024 + threadIdx.x];
 }
 
-void Check(bool ok, const char* what) {
-  if (ok) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(cudaGetLastError()));
-  std::exit(1);
-}
-
 class Bench {
  public:
   Bench() {
@@ -87,8 +70,7 @@ class Bench {
     Check(cudaMalloc(&floats_, 1 << 22) == cudaSuccess, "activations");
     Check(cudaMalloc(&planes_, 1 << 22) == cudaSuccess, "quantised activations");
     Check(cudaMalloc(&out_, int64_t{1} << 26) == cudaSuccess, "results");
-    FillWords<<<2048, kThreads, 0, stream_>>>(reinterpret_cast<uint32_t*>(weights_),
-                                              kArenaBytes / 4);
+    bench::FillWords(weights_, kArenaBytes, 0x3bff3bffu, stream_);
     FillFloats<<<1, kThreads, 0, stream_>>>(floats_, 1 << 20);
     Check(cudaStreamSynchronize(stream_) == cudaSuccess, "filling");
   }
@@ -195,35 +177,8 @@ class Bench {
     Product(high, {3584}, 18944, m, true, false, variant);
   }
 
-  // The median of five replays, after two.
   double TimeOf(const std::function<void()>& enqueue) {
-    enqueue();
-    Check(cudaStreamSynchronize(stream_) == cudaSuccess, "a direct run");
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) == cudaSuccess &&
-              (enqueue(), cudaStreamEndCapture(stream_, &graph) == cudaSuccess) &&
-              cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess,
-          "recording");
-    cudaEvent_t begin = nullptr;
-    cudaEvent_t end = nullptr;
-    Check(cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess, "events");
-    std::vector<float> times;
-    for (int i = 0; i < 7; ++i) {
-      cudaEventRecord(begin, stream_);
-      cudaGraphLaunch(exec, stream_);
-      cudaEventRecord(end, stream_);
-      Check(cudaStreamSynchronize(stream_) == cudaSuccess, "a replay");
-      float ms = 0.0f;
-      cudaEventElapsedTime(&ms, begin, end);
-      if (i >= 2) times.push_back(ms);
-    }
-    std::sort(times.begin(), times.end());
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
-    return 1000.0 * static_cast<double>(times[times.size() / 2]);
+    return bench::MedianReplay(stream_, 5, enqueue);
   }
 
   static double Difference(const std::vector<float>& got, const std::vector<float>& want) {

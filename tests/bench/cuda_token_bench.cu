@@ -18,6 +18,7 @@
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/vector/rows.h"
 #include "kernels/cuda/vector/vector.h"
+#include "tests/bench/cuda_timing.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
@@ -31,7 +32,8 @@ constexpr int32_t kKvHeads = 2;
 constexpr int32_t kHeadDim = 64;
 constexpr int64_t kPages = 72;  // of a sequence
 constexpr ElementType kType = ElementType::kQ4_0;
-constexpr int kThreads = 256;
+
+using bench::Check;
 
 enum Part {
   kNorm = 1,
@@ -48,30 +50,12 @@ enum Part {
   kFoldQuantize = 1024,  // by the launch of gate and up
 };
 
-__global__ void FillWords(uint32_t* to, int64_t words) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < words;
-       i += step) {
-    uint32_t x = static_cast<uint32_t>(i) * 2654435761u + 7u;
-    x ^= x >> 16;
-    x *= 0x85ebca6bu;
-    x ^= x >> 13;
-    // Every half positive and below 2^-7: sums stay finite over the layers.
-    to[i] = x & 0x1fff1fffu;
-  }
-}
-
-void Check(bool ok, const char* what) {
-  if (ok) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(cudaGetLastError()));
-  std::exit(1);
-}
-
 template <typename T>
 T* Take(int64_t bytes) {
   void* memory = nullptr;
   Check(cudaMalloc(&memory, static_cast<size_t>(bytes)) == cudaSuccess, "memory");
-  FillWords<<<1024, kThreads>>>(static_cast<uint32_t*>(memory), bytes / 4);
+  // Every half positive and below 2^-7: sums stay finite over the layers.
+  bench::FillWords(memory, bytes, 0x1fff1fffu, nullptr);
   return static_cast<T*>(memory);
 }
 
@@ -114,35 +98,7 @@ class Bench {
   }
 
   double TimeOf(int parts) {
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    Enqueue(parts);
-    Check(cudaStreamSynchronize(stream_) == cudaSuccess, "a direct run");
-    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) == cudaSuccess,
-          "recording");
-    Enqueue(parts);
-    Check(cudaStreamEndCapture(stream_, &graph) == cudaSuccess &&
-              cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess,
-          "a graph");
-    cudaEvent_t begin = nullptr;
-    cudaEvent_t end = nullptr;
-    Check(cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess, "events");
-    std::vector<float> times;
-    for (int i = 0; i < 25; ++i) {
-      cudaEventRecord(begin, stream_);
-      cudaGraphLaunch(exec, stream_);
-      cudaEventRecord(end, stream_);
-      Check(cudaStreamSynchronize(stream_) == cudaSuccess, "a replay");
-      float ms = 0.0f;
-      cudaEventElapsedTime(&ms, begin, end);
-      if (i >= 5) times.push_back(ms);
-    }
-    std::sort(times.begin(), times.end());
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
-    return 1000.0 * static_cast<double>(times[times.size() / 2]);
+    return bench::MedianReplay(stream_, 20, [&] { Enqueue(parts); });
   }
 
  private:

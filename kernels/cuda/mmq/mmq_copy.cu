@@ -5,30 +5,12 @@
 #include "kernels/cuda/mmq/mmq_kernel.cuh"
 
 namespace minfer::kernels::cuda {
-namespace {
-
-// A unit as it lies.
-template <int kBlockBytes, int kPitch>
-struct UnitStager {
-  MmqPlane<kBlockBytes, kPitch, false> blocks;
-
-  __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
-    blocks.Start(rows, row_bytes, 0, row_bytes, u);
-  }
-  template <bool kRaw = true>
-  __device__ __forceinline__ void Copy(uint8_t* to) {
-    blocks.template Copy<kRaw>(to);
-  }
-};
-
-}  // namespace
-
 template <>
 struct MmqType<ElementType::kQ6_K, true> {
   static constexpr int kPitch = 304;
   static constexpr bool kHasMin = false;
   static constexpr bool kHalfScales = true;
-  using Stager = UnitStager<kMmqCopyQ6KBytes, kPitch>;
+  using Stager = MmqUnitStager<kMmqCopyQ6KBytes, kPitch>;
 
   struct Unit {
     const uint8_t* rows[2];
@@ -68,7 +50,7 @@ struct MmqType<ElementType::kQ4_K, true> {
   static constexpr int kPitch = 176;
   static constexpr bool kHasMin = true;
   static constexpr bool kHalfScales = false;
-  using Stager = UnitStager<kMmqCopyQ4KBytes, kPitch>;
+  using Stager = MmqUnitStager<kMmqCopyQ4KBytes, kPitch>;
 
   struct Unit {
     const uint8_t* rows[2];

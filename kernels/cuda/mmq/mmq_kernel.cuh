@@ -141,6 +141,20 @@ struct MmqPlane {
   }
 };
 
+// Stages units that lie whole in their row.
+template <int kBlockBytes, int kPitch>
+struct MmqUnitStager {
+  MmqPlane<kBlockBytes, kPitch, false> blocks;
+
+  __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
+    blocks.Start(rows, row_bytes, 0, row_bytes, u);
+  }
+  template <bool kRaw = true>
+  __device__ __forceinline__ void Copy(uint8_t* to) {
+    blocks.template Copy<kRaw>(to);
+  }
+};
+
 // Adds the sums of a block of 32 with one tile of eight rows of activations.
 template <bool kHalfScales>
 __device__ __forceinline__ void AddBlock(const uint32_t* codes, const float* scales,

@@ -20,17 +20,7 @@ struct MmqScaledType {
   static constexpr bool kHalfScales = false;
   static constexpr int kQuantsAt = kHigh ? 48 : 16;
 
-  struct Stager {
-    MmqPlane<kBlockBytes, kPitch, false> blocks;
-
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
-      blocks.Start(rows, row_bytes, 0, row_bytes, u);
-    }
-    template <bool kRaw = true>
-    __device__ __forceinline__ void Copy(uint8_t* to) {
-      blocks.template Copy<kRaw>(to);
-    }
-  };
+  using Stager = MmqUnitStager<kBlockBytes, kPitch>;
 
   struct Unit {
     const uint8_t* rows[2];
@@ -101,17 +91,7 @@ struct MmqType<ElementType::kQ6_K> {
   static constexpr bool kHasMin = false;
   static constexpr bool kHalfScales = true;
 
-  struct Stager {
-    MmqPlane<224, kPitch, false> blocks;
-
-    __device__ void Start(const MmqRowsOf& rows, uint32_t row_bytes, int64_t, int u) {
-      blocks.Start(rows, row_bytes, 0, row_bytes, u);
-    }
-    template <bool kRaw = true>
-    __device__ __forceinline__ void Copy(uint8_t* to) {
-      blocks.template Copy<kRaw>(to);
-    }
-  };
+  using Stager = MmqUnitStager<224, kPitch>;
 
   struct Unit {
     const uint8_t* rows[2];
