@@ -231,6 +231,9 @@ StatusOr<bool> CudaBackend::PlanScatter(absl::Span<const HostWrite> writes,
 // Small ones are gathered in pinned memory, from where one kernel takes them to their places.
 Status CudaBackend::WriteAll(absl::Span<const HostWrite> writes) {
   MF_RETURN_IF_ERROR(OutsideWindow("write"));
+  // A step begins with its inputs: whatever the host's stream holds by now comes before it, also
+  // where rows of logits were kept or read since the last wait.
+  follows_host_ = false;
   MF_RETURN_IF_ERROR(CheckUsable("write"));
   uint64_t bytes = 0;
   for (const HostWrite& write : writes) bytes += write.to.bytes;
