@@ -179,16 +179,16 @@ class Backend {
   virtual StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) = 0;
   virtual Status Copy(const BufferRange& from, const BufferRange& to) = 0;
 
-  // The best entries of rows, in stream order: `to` begins with rows * k TopEntry. Outside of
-  // splits.
-  virtual Status TopEntries(const TopRows& rows, const BufferRange& to) {
+  // The best entries of rows, in stream order, outside of splits: `host`, [rows, k], has them after
+  // the next Synchronize and must stay until then. `work` is memory to work in.
+  virtual Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
     (void)rows;
-    (void)to;
+    (void)work;
+    (void)host;
     return Status(StatusCode::kUnimplemented, Subsystem::kBackend, "no kernel for the best entries")
         .WithName(name());
   }
-  // Bytes of `to` for rows of `count` entries, working memory included; 0: such rows have no
-  // kernel.
+  // Bytes of `work` for rows of `count` entries; 0: such rows have no kernel.
   virtual uint64_t TopBytes(int64_t rows, int64_t count) const {
     (void)rows;
     (void)count;

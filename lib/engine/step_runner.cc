@@ -187,7 +187,7 @@ int32_t StepRunner::TopNeeded() const {
   return most;
 }
 
-// Enqueued behind the step. The drain of the step waits for the read.
+// Enqueued behind the step. The drain of the step waits for them.
 Status StepRunner::FindTop(Backend* backend, const BufferRange& logits) {
   TopRows rows;
   rows.x = top_rows_ = logits;
@@ -196,10 +196,7 @@ Status StepRunner::FindTop(Backend* backend, const BufferRange& logits) {
   rows.count = context_->model_->n_tokens();
   rows.k = top_k_;
   const BufferRange all{context_->top_buffer_, 0, context_->top_sizes_.entries};
-  MF_RETURN_IF_ERROR(backend->TopEntries(rows, all));
-  const uint64_t bytes =
-      static_cast<uint64_t>(outputs_ * top_k_) * static_cast<uint64_t>(sizeof(TopEntry));
-  return backend->Read({context_->top_buffer_, 0, bytes}, context_->top_entries_.data()).status();
+  return backend->TopEntries(rows, all, reinterpret_cast<TopEntry*>(context_->top_entries_.data()));
 }
 
 // A committed session's entries; its row of logits is kept where it is.

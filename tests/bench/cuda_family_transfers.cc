@@ -60,8 +60,8 @@ void RunSampling(CudaBench* bench) {
       args.stride = args.count = kVocab;
       args.k = k;
       args.out = reinterpret_cast<kernels::cuda::TopEntry*>(bench->Allocate(rows * k * 8));
-      args.parts = reinterpret_cast<uint64_t*>(
-          bench->Allocate(kernels::cuda::TopPartsWords(rows, kVocab, k) * 8));
+      args.parts =
+          reinterpret_cast<uint32_t*>(bench->Allocate(kernels::cuda::TopPartsWords(rows) * 4));
       const int64_t bytes = rows * kVocab * 4;
       bench->Run("sampling",
                  "best " + std::to_string(k) + " of " + std::to_string(kVocab) + ", " +

@@ -76,15 +76,13 @@ Status FindTop(Backend* backend, const TopCase& c, const std::vector<float>& x,
   const uint64_t top_bytes = backend->TopBytes(c.rows, c.count);
   MF_ASSIGN_OR_RETURN(const BufferId top, backend->Allocate(top_bytes, MemoryClass::kScratch));
   MF_RETURN_IF_ERROR(backend->Write({rows, 0, bytes}, x.data()));
-  MF_RETURN_IF_ERROR(
-      backend->TopEntries({{rows, 0, bytes}, c.rows, c.stride, c.count, c.k}, {top, 0, top_bytes}));
   out->resize(static_cast<size_t>(c.rows * c.k));
-  MF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event,
-                      backend->Read({top, 0, out->size() * sizeof(TopEntry)}, out->data()));
-  MF_RETURN_IF_ERROR(event->Wait());
+  MF_RETURN_IF_ERROR(backend->TopEntries({{rows, 0, bytes}, c.rows, c.stride, c.count, c.k},
+                                         {top, 0, top_bytes}, out->data()));
+  MF_RETURN_IF_ERROR(backend->Synchronize());
   backend->Recycle(rows);
   backend->Recycle(top);
-  return backend->Synchronize();
+  return OkStatus();
 }
 
 }  // namespace

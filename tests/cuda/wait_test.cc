@@ -52,6 +52,40 @@ TEST_CASE("CUDA waits: an answer ends the wait, good or bad", "[cuda]") {
   }
 }
 
+TEST_CASE("CUDA waits: marks end the wait before the driver answers, and only all of them",
+          "[cuda]") {
+  const auto busy = [] { return cudaErrorNotReady; };
+  std::vector<uint32_t> marks(3, 0);
+  CHECK(LookForMarks(marks.data(), 0, busy));
+  std::atomic<bool> all = false;
+  std::thread kernel([&] {
+    for (uint32_t& mark : marks) {
+      std::this_thread::sleep_for(milliseconds(1));
+      if (&mark == &marks.back()) all = true;
+      std::atomic_ref<uint32_t>(mark).store(1, std::memory_order_release);
+    }
+  });
+  // Looking ends after a few milliseconds; whoever asks then waits for the stream.
+  while (!LookForMarks(marks.data(), 3, busy)) {
+  }
+  CHECK(all.load());
+  kernel.join();
+  marks[1] = 0;
+  CHECK_FALSE(LookForMarks(marks.data(), 3, busy));
+  // The driver has an answer, so no mark comes any more.
+  int asked = 0;
+  CHECK_FALSE(LookForMarks(marks.data(), 3, [&] {
+    ++asked;
+    return cudaErrorLaunchFailure;
+  }));
+  CHECK(asked == 1);
+  // The last came between the look and the answer.
+  CHECK(LookForMarks(marks.data(), 3, [&] {
+    marks[1] = 1;
+    return cudaSuccess;
+  }));
+}
+
 TEST_CASE("CUDA errors: those that end the context lose the device, others do not", "[cuda]") {
   for (const cudaError_t error :
        {cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,

@@ -40,8 +40,8 @@ class ForwardingBackend : public Backend {
   Status Copy(const BufferRange& from, const BufferRange& to) override {
     return inner_->Copy(from, to);
   }
-  Status TopEntries(const TopRows& rows, const BufferRange& to) override {
-    return inner_->TopEntries(rows, to);
+  Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) override {
+    return inner_->TopEntries(rows, work, host);
   }
   uint64_t TopBytes(int64_t rows, int64_t count) const override {
     return inner_->TopBytes(rows, count);

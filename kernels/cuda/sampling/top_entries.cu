@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Two steps: a block finds the k best of 4,096 entries of a row, then one block a row those of what
-// was kept. An entry travels as one word that compares as sampling ranks. For k = 1 both steps are
-// maxima; otherwise a radix select, byte by byte from the top, finds the k-th word, and only the k
-// words are sorted. Bound by latency: a row is read once.
+// Two steps. A warp finds the largest value of each of 1,024 stretches of a row; then a block a row
+// ranks the maxima of 256 sets of four stretches. The k-th of them bounds the k-th entry from
+// below, so only stretches whose maximum reaches it are read again (hardly more than k of them),
+// and of their values only those that reach it are candidates (hardly more than k, too), which are
+// ranked one against the other. Rows with more candidates than a block holds, because values are
+// equal in masses, are searched byte by byte. Bound by latency: a row is read once.
 #include "kernels/cuda/sampling/top_entries.h"
 
 #include "kernels/cuda/arch/griddepcontrol.cuh"
@@ -13,210 +15,211 @@
 namespace minfer::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 1024;
-constexpr int kKeys = static_cast<int>(kTopPart);
-static_assert(kMaxTopParts * kMaxTopEntries <= kTopPart, "the second step fits one block");
+constexpr int kPartThreads = 256;  // of the first step
+constexpr int kThreads = 1024;     // of the second
+constexpr int kParts = 1024;       // stretches of a row
+constexpr int kSets = kParts / 4;
+constexpr int kCandidates = 1024;
+static_assert(kParts == kThreads, "a thread a stretch");
+static_assert(kMaxTopEntries <= kSets, "a set for each entry");
 
 // Larger is better; 0 is no entry.
-__device__ __forceinline__ uint64_t KeyOf(float value, int index) {
-  uint32_t bits = value == 0.0f ? 0u : __float_as_uint(value);
-  bits = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-  if (isnan(value)) bits = 0xffffffffu;
-  return static_cast<uint64_t>(bits) << 32 | (0xffffffffu - static_cast<uint32_t>(index));
+__device__ __forceinline__ uint32_t RankOf(float value) {
+  const uint32_t bits = value == 0.0f ? 0u : __float_as_uint(value);
+  if (isnan(value)) return 0xffffffffu;
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// With the index, so that no two entries are equal.
+__device__ __forceinline__ uint64_t KeyOf(uint32_t rank, int64_t index) {
+  return static_cast<uint64_t>(rank) << 32 | (0xffffffffu - static_cast<uint32_t>(index));
 }
 
 __device__ __forceinline__ TopEntry EntryOf(uint64_t key) {
   if (key == 0) return {-1, -INFINITY};
-  const auto bits = static_cast<uint32_t>(key >> 32);
-  const uint32_t value = (bits & 0x80000000u) != 0 ? bits & 0x7fffffffu : ~bits;
+  const auto rank = static_cast<uint32_t>(key >> 32);
+  const uint32_t value = (rank & 0x80000000u) != 0 ? rank & 0x7fffffffu : ~rank;
   return {static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(key)), __uint_as_float(value)};
 }
 
-__device__ __forceinline__ uint64_t Larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-// The largest key of the block, in thread 0.
-__device__ uint64_t BlockMax(uint64_t key) {
-  __shared__ uint64_t warps[kThreads / kWarp];
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    key = Larger(key, __shfl_xor_sync(0xffffffffu, key, offset));
-  }
-  if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = key;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int w = 1; w < kThreads / kWarp; ++w) key = Larger(key, warps[w]);
-  }
-  return key;
-}
-
-// What one pass of the select has found out.
-struct SelectPass {
-  int bins[256];
-  int bin;       // that the wanted word is in
-  int above;     // words in higher bins
-  int within;    // words in the bin
-  int n_chosen;  // words written so far
+struct Stretch {
+  int64_t begin = 0;
+  int64_t end = 0;
 };
 
-// Warp 0: the bin in which the `wanted`-th largest word lies. Lane l looks at eight bins, the
-// highest first.
-__device__ __forceinline__ void FindBin(int wanted, SelectPass* pass) {
-  const int lane = threadIdx.x;
-  const int first = 255 - 8 * lane;
-  int sum = 0;
+__device__ __forceinline__ Stretch StretchOf(const TopEntriesArgs& args, int part) {
+  const int64_t width = (args.count + kParts - 1) / kParts;
+  const int64_t begin = part * width;
+  return {begin, begin + width < args.count ? begin + width : args.count};
+}
+
+// Calls use(rank, index) for the entries of a stretch that fall to the thread of a warp; many loads
+// are under way at once.
+template <typename Use>
+__device__ __forceinline__ void ForRanks(const float* row, const Stretch& stretch, Use use) {
+  constexpr int kLoads = 8;
+  for (int64_t at = stretch.begin; at < stretch.end; at += kLoads * kWarp) {
+    uint32_t ranks[kLoads];
+    const int64_t first = at + threadIdx.x % kWarp;
 #pragma unroll
-  for (int j = 0; j < 8; ++j) sum += pass->bins[first - j];
-  int before = sum;
-#pragma unroll
-  for (int offset = 1; offset < kWarp; offset *= 2) {
-    const int below = __shfl_up_sync(0xffffffffu, before, offset);
-    if (lane >= offset) before += below;
-  }
-  before -= sum;
-#pragma unroll
-  for (int j = 0; j < 8; ++j) {
-    const int count = pass->bins[first - j];
-    if (before < wanted && before + count >= wanted) {
-      pass->bin = first - j;
-      pass->above = before;
-      pass->within = count;
+    for (int l = 0; l < kLoads; ++l) {
+      const int64_t i = first + l * kWarp;
+      ranks[l] = i < stretch.end ? RankOf(row[i]) : 0;
     }
-    before += count;
+#pragma unroll
+    for (int l = 0; l < kLoads; ++l) use(ranks[l], first + l * kWarp);
   }
 }
 
-// The k largest of n words, n at least k, in any order; words of 0 are no entries and are left out.
-// `best` begins as zeros.
-__device__ void SelectKeys(const uint64_t* keys, int n, int k, uint64_t* best) {
-  __shared__ SelectPass pass;
+__global__ void __launch_bounds__(kPartThreads) PartMaximaKernel(TopEntriesArgs args) {
+  GridDependencyLaunch();
+  GridDependencyWait();
+  const int part = static_cast<int>(blockIdx.x * (kPartThreads / kWarp) + threadIdx.x / kWarp);
+  uint32_t best = 0;
+  ForRanks(args.x + blockIdx.y * args.stride, StretchOf(args, part),
+           [&](uint32_t rank, int64_t) { best = max(best, rank); });
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    best = max(best, __shfl_xor_sync(0xffffffffu, best, offset));
+  }
+  if (threadIdx.x % kWarp == 0) args.parts[blockIdx.y * kParts + part] = best;
+}
+
+struct RowSearch {
+  uint32_t sets[kSets];  // the maxima
+  uint32_t bound;        // what an entry must reach
+  int n_parts;
+  int parts[kParts];  // whose maximum reaches it
+  int n_candidates;   // also those that found no room
+  uint64_t candidates[kCandidates];
+  uint64_t best[kMaxTopEntries];
+};
+
+// The maximum of the thread's stretch. Afterwards the bound is set: the value of the set that ranks
+// k-th, or a lower one where the k-th value is there more than once. Four threads a set, each of
+// which compares with a quarter of the others.
+__device__ __forceinline__ uint32_t FindBound(const TopEntriesArgs& args, RowSearch* search) {
+  const uint32_t mine = args.parts[blockIdx.x * kParts + threadIdx.x];
+  uint32_t set = max(mine, __shfl_xor_sync(0xffffffffu, mine, 1));
+  set = max(set, __shfl_xor_sync(0xffffffffu, set, 2));
+  const int quarter = threadIdx.x % 4;
+  if (quarter == 0) search->sets[threadIdx.x / 4] = set;
+  if (threadIdx.x == 0) {
+    search->bound = 0xffffffffu;
+    search->n_parts = search->n_candidates = 0;
+  }
+  if (threadIdx.x < kMaxTopEntries) search->best[threadIdx.x] = 0;
+  __syncthreads();
+  const auto* sets = reinterpret_cast<const uint4*>(search->sets);
+  int above = 0;
+#pragma unroll 4
+  for (int i = quarter; i < kSets / 4; i += 4) {
+    const uint4 four = sets[i];
+    above += (four.x > set) + (four.y > set) + (four.z > set) + (four.w > set);
+  }
+  above += __shfl_xor_sync(0xffffffffu, above, 1);
+  above += __shfl_xor_sync(0xffffffffu, above, 2);
+  if (quarter == 0 && above < args.k) atomicMin(&search->bound, set);
+  __syncthreads();
+  return mine;
+}
+
+// A warp a stretch.
+__device__ __forceinline__ void CollectCandidates(const TopEntriesArgs& args, RowSearch* search) {
+  const float* row = args.x + blockIdx.x * args.stride;
+  const uint32_t bound = search->bound;
+  for (int p = threadIdx.x / kWarp; p < search->n_parts; p += kThreads / kWarp) {
+    ForRanks(row, StretchOf(args, search->parts[p]), [&](uint32_t rank, int64_t i) {
+      if (rank == 0 || rank < bound) return;
+      const int at = atomicAdd(&search->n_candidates, 1);
+      if (at < kCandidates) search->candidates[at] = KeyOf(rank, i);
+    });
+  }
+}
+
+// Every candidate counts those that are better.
+__device__ __forceinline__ void RankCandidates(const TopEntriesArgs& args, RowSearch* search) {
+  const int n = search->n_candidates;
+  if (static_cast<int>(threadIdx.x) >= n) return;
+  const uint64_t mine = search->candidates[threadIdx.x];
+  int above = 0;
+  for (int i = 0; i < n; ++i) above += search->candidates[i] > mine ? 1 : 0;
+  if (above < args.k) search->best[above] = mine;
+}
+
+// Where candidates are too many: the k-th key, byte by byte from the top, from all of the row. The
+// keys differ, so that k are left in the end, which are ranked like candidates.
+__device__ void SearchRow(const TopEntriesArgs& args, RowSearch* search) {
+  const float* row = args.x + blockIdx.x * args.stride;
+  int* bins = search->parts;
   uint64_t prefix = 0;
-  uint64_t mask = 0;
-  int wanted = k;
-  if (threadIdx.x == 0) pass.n_chosen = 0;
+  int wanted = static_cast<int>(args.count < args.k ? args.count : args.k);
   for (int shift = 56; shift >= 0; shift -= 8) {
-    if (threadIdx.x < 256) pass.bins[threadIdx.x] = 0;
     __syncthreads();
-    for (int i = threadIdx.x; i < n; i += kThreads) {
-      if ((keys[i] & mask) != prefix) continue;
-      const int bin = static_cast<int>(keys[i] >> shift & 255u);
-      // The first byte is sign and exponent: most of a warp meets in a few bins.
-      const unsigned same = shift == 56 ? __match_any_sync(__activemask(), bin) : 0;
-      if (shift != 56) {
-        atomicAdd(&pass.bins[bin], 1);
-      } else if (static_cast<int>(threadIdx.x % kWarp) == __ffs(static_cast<int>(same)) - 1) {
-        atomicAdd(&pass.bins[bin], __popc(same));
-      }
+    if (threadIdx.x < 256) bins[threadIdx.x] = 0;
+    __syncthreads();
+    const uint64_t mask = shift == 56 ? 0 : ~uint64_t{0} << (shift + 8);
+    for (int64_t i = threadIdx.x; i < args.count; i += kThreads) {
+      const uint64_t key = KeyOf(RankOf(row[i]), i);
+      if ((key & mask) == prefix) atomicAdd(&bins[key >> shift & 255u], 1);
     }
     __syncthreads();
-    if (threadIdx.x < kWarp) FindBin(wanted, &pass);
-    __syncthreads();
-    prefix |= static_cast<uint64_t>(pass.bin) << shift;
-    mask |= uint64_t{255} << shift;
-    wanted -= pass.above;
-    if (pass.within == wanted) break;  // all of the bin
+    int bin = 255;
+    for (; bin > 0 && bins[bin] < wanted; --bin) wanted -= bins[bin];
+    prefix |= static_cast<uint64_t>(bin) << shift;
   }
-  for (int i = threadIdx.x; i < n; i += kThreads) {
-    if (keys[i] != 0 && keys[i] >= prefix) best[atomicAdd(&pass.n_chosen, 1)] = keys[i];
+  __syncthreads();
+  if (threadIdx.x == 0) search->n_candidates = 0;
+  __syncthreads();
+  for (int64_t i = threadIdx.x; i < args.count; i += kThreads) {
+    const uint64_t key = KeyOf(RankOf(row[i]), i);
+    if (key >= prefix) search->candidates[atomicAdd(&search->n_candidates, 1)] = key;
   }
   __syncthreads();
 }
 
-// Sorts kMaxTopEntries words, the largest first.
-__device__ void SortBest(uint64_t* best) {
-  for (int size = 2; size <= kMaxTopEntries; size *= 2) {
-    for (int step = size / 2; step > 0; step /= 2) {
-      __syncthreads();
-      const int i = threadIdx.x;
-      if (i >= kMaxTopEntries / 2) continue;
-      const int low = 2 * i - (i & (step - 1));
-      const int high = low + step;
-      const uint64_t a = best[low];
-      const uint64_t b = best[high];
-      if ((a < b) == ((low & size) == 0)) {
-        best[low] = b;
-        best[high] = a;
-      }
-    }
-  }
-  __syncthreads();
-}
-
-__device__ __forceinline__ uint64_t RowKey(const TopEntriesArgs& args, int64_t row, int64_t i) {
-  return i < args.count ? KeyOf(args.x[row * args.stride + i], static_cast<int>(i)) : 0;
-}
-
-__global__ void __launch_bounds__(kThreads) BestOfPartKernel(TopEntriesArgs args) {
+__global__ void __launch_bounds__(kThreads) TopOfRowKernel(TopEntriesArgs args) {
   GridDependencyLaunch();
-  const int64_t row = blockIdx.y;
-  const int64_t first = blockIdx.x * kTopPart;
-  uint64_t best = 0;
-#pragma unroll
-  for (int i = 0; i < kKeys / kThreads; ++i) {
-    best = Larger(best, RowKey(args, row, first + threadIdx.x + i * kThreads));
+  GridDependencyWait();
+  __shared__ __align__(16) RowSearch search;
+  const uint32_t mine = FindBound(args, &search);
+  // A stretch without values has no maximum.
+  if (mine != 0 && mine >= search.bound) {
+    search.parts[atomicAdd(&search.n_parts, 1)] = static_cast<int>(threadIdx.x);
   }
-  best = BlockMax(best);
-  if (threadIdx.x == 0) args.parts[row * gridDim.x + blockIdx.x] = best;
-}
-
-__global__ void __launch_bounds__(kThreads) BestOfRowKernel(TopEntriesArgs args, int parts) {
-  GridDependencyWait();
-  const int64_t row = blockIdx.x;
-  const int i = threadIdx.x;
-  const uint64_t best = BlockMax(i < parts ? args.parts[row * parts + i] : 0);
-  if (threadIdx.x == 0) args.out[row] = EntryOf(best);
-}
-
-__global__ void __launch_bounds__(kThreads) TopOfPartKernel(TopEntriesArgs args) {
-  GridDependencyLaunch();
-  __shared__ uint64_t keys[kKeys];
-  __shared__ uint64_t best[kMaxTopEntries];
-  const int64_t row = blockIdx.y;
-  const int64_t first = blockIdx.x * kTopPart;
-  for (int i = threadIdx.x; i < kKeys; i += kThreads) keys[i] = RowKey(args, row, first + i);
-  if (threadIdx.x < kMaxTopEntries) best[threadIdx.x] = 0;
   __syncthreads();
-  SelectKeys(keys, kKeys, args.k, best);
-  uint64_t* to = args.parts + (row * gridDim.x + blockIdx.x) * args.k;
-  if (threadIdx.x < args.k) to[threadIdx.x] = best[threadIdx.x];
-}
-
-__global__ void __launch_bounds__(kThreads) TopOfRowKernel(TopEntriesArgs args, int parts) {
-  GridDependencyWait();
-  __shared__ uint64_t keys[kKeys];
-  __shared__ uint64_t best[kMaxTopEntries];
-  const int64_t row = blockIdx.x;
-  const int kept = parts * args.k;
-  for (int i = threadIdx.x; i < kept; i += kThreads) keys[i] = args.parts[row * kept + i];
-  if (threadIdx.x < kMaxTopEntries) best[threadIdx.x] = 0;
+  CollectCandidates(args, &search);
   __syncthreads();
-  SelectKeys(keys, kept, args.k, best);
-  SortBest(best);
-  if (threadIdx.x < args.k) args.out[row * args.k + threadIdx.x] = EntryOf(best[threadIdx.x]);
+  if (search.n_candidates > kCandidates) SearchRow(args, &search);
+  RankCandidates(args, &search);
+  __syncthreads();
+  if (threadIdx.x < args.k) {
+    args.out[static_cast<int64_t>(blockIdx.x) * args.k + threadIdx.x] =
+        EntryOf(search.best[threadIdx.x]);
+  }
+  if (args.marks == nullptr) return;
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) *const_cast<volatile uint32_t*>(args.marks + blockIdx.x) = 1;
 }
 
 }  // namespace
 
-int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k) {
-  return rows * CeilDiv(count, kTopPart) * k;
-}
+int64_t TopPartsWords(int64_t rows) { return rows * kParts; }
 
 KernelStatus TopEntries(const TopEntriesArgs& args, KernelStream stream) {
-  const int64_t parts = CeilDiv(args.count, kTopPart);
   if (args.rows < 0 || args.rows > kMaxGridYz || args.count <= 0 || args.count > args.stride ||
-      parts > kMaxTopParts || args.k <= 0 || args.k > kMaxTopEntries) {
+      args.count > kMaxTopCount || args.k <= 0 || args.k > kMaxTopEntries) {
     return KernelStatus::kBadShape;
   }
   if (args.rows == 0) return KernelStatus::kOk;
-  const LaunchShape of_parts{dim3(static_cast<unsigned>(parts), static_cast<unsigned>(args.rows)),
-                             dim3(kThreads)};
-  const LaunchShape of_rows{dim3(static_cast<unsigned>(args.rows)), dim3(kThreads)};
-  const auto n = static_cast<int>(parts);
-  const bool one = args.k == 1;
-  const KernelStatus status = one ? Launch(BestOfPartKernel, of_parts, stream.stream, args)
-                                  : Launch(TopOfPartKernel, of_parts, stream.stream, args);
+  constexpr unsigned kBlocks = kParts / (kPartThreads / kWarp);
+  const KernelStatus status =
+      Launch(PartMaximaKernel,
+             {dim3(kBlocks, static_cast<unsigned>(args.rows)), dim3(kPartThreads)}, stream, args);
   if (status != KernelStatus::kOk) return status;
-  return one ? Launch(BestOfRowKernel, of_rows, stream, args, n)
-             : Launch(TopOfRowKernel, of_rows, stream, args, n);
+  return Launch(TopOfRowKernel, {dim3(static_cast<unsigned>(args.rows)), dim3(kThreads)}, stream,
+                args);
 }
 
 }  // namespace minfer::kernels::cuda

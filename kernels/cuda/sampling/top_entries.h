@@ -14,9 +14,8 @@
 namespace minfer::kernels::cuda {
 
 inline constexpr int kMaxTopEntries = 64;
-// Entries of a row that a block looks at, and blocks of a row.
-inline constexpr int64_t kTopPart = 4096;
-inline constexpr int64_t kMaxTopParts = 64;
+// Entries of a row that are looked at.
+inline constexpr int64_t kMaxTopCount = 1 << 20;
 
 struct TopEntry {
   int32_t index;  // -1 where the row has fewer entries
@@ -27,14 +26,15 @@ struct TopEntriesArgs {
   const float* x = nullptr;
   int64_t rows = 0;
   int64_t stride = 0;  // floats from row to row
-  int64_t count = 0;   // entries of a row that are looked at, at most kTopPart * kMaxTopParts
+  int64_t count = 0;   // entries of a row that are looked at, at most kMaxTopCount
   int32_t k = 0;
-  TopEntry* out = nullptr;    // [rows, k]
-  uint64_t* parts = nullptr;  // TopPartsWords
+  TopEntry* out = nullptr;    // [rows, k]; may be pinned memory of the host
+  uint32_t* marks = nullptr;  // [rows], or none: 1 once the host can see the row's entries
+  uint32_t* parts = nullptr;  // TopPartsWords
 };
 
 // Words of working memory.
-int64_t TopPartsWords(int64_t rows, int64_t count, int32_t k);
+int64_t TopPartsWords(int64_t rows);
 
 KernelStatus TopEntries(const TopEntriesArgs& args, KernelStream stream);
 

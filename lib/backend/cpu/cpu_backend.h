@@ -43,7 +43,7 @@ class CpuBackend final : public Backend {
   StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) override;
   Status Copy(const BufferRange& from, const BufferRange& to) override;
 
-  Status TopEntries(const TopRows& rows, const BufferRange& to) override;
+  Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) override;
   uint64_t TopBytes(int64_t rows, int64_t count) const override;
 
   uint64_t ScratchBytes(const Graph& graph) const override;

@@ -27,14 +27,14 @@ uint64_t CpuBackend::TopBytes(int64_t rows, int64_t count) const {
   return static_cast<uint64_t>(rows) * kMaxTopEntries * sizeof(TopEntry);
 }
 
-Status CpuBackend::TopEntries(const TopRows& rows, const BufferRange& to) {
-  if (to.bytes < TopBytes(rows.rows, rows.count) || rows.k <= 0 || rows.k > kMaxTopEntries) {
+Status CpuBackend::TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
+  if (work.bytes < TopBytes(rows.rows, rows.count) || rows.k <= 0 || rows.k > kMaxTopEntries) {
     return Status(StatusCode::kInternal, Subsystem::kBackend,
-                  StrCat("cpu: ", to.bytes, " bytes for the best ", rows.k, " of ", rows.rows,
+                  StrCat("cpu: ", work.bytes, " bytes for the best ", rows.k, " of ", rows.rows,
                          " rows"))
         .WithName("cpu");
   }
-  auto* out = reinterpret_cast<TopEntry*>(Floats(to));
+  TopEntry* out = host;
   const float* x = Floats(rows.x);
   for (int64_t r = 0; r < rows.rows; ++r, out += rows.k) {
     int32_t found = 0;

@@ -32,6 +32,7 @@ class CudaReadback::Pending final : public Event {
         host_(host),
         bytes_(bytes) {}
 
+  // Without it only FinishAll may wait, for what the caller has waited for.
   Status Record(cudaStream_t stream) { return mark_.Record(stream); }
 
   // An event whose bytes have not come to the caller's memory is not done.
@@ -84,15 +85,34 @@ int32_t* CudaReadback::fault_word() const {
   return pinned() ? reinterpret_cast<int32_t*>(pinned_->base + room_) : nullptr;
 }
 
-StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,
-                                                    cudaStream_t stream) {
+// nullptr where there is none left.
+uint8_t* CudaReadback::Room(uint64_t bytes) {
   std::erase_if(pending_, [](const auto& read) { return read->IsDone(); });
   if (pending_.empty()) used_ = 0;
-  uint8_t* staged = nullptr;
-  if (room_ > 0 && bytes <= room_ - used_) {
-    staged = pinned_->base + used_;
-    used_ = std::min(used_ + (bytes + 255) / 256 * 256, room_);
-  }
+  if (room_ == 0 || bytes > room_ - used_) return nullptr;
+  uint8_t* staged = pinned_->base + used_;
+  used_ = std::min(used_ + (bytes + 255) / 256 * 256, room_);
+  return staged;
+}
+
+CudaReadback::Delivery CudaReadback::Expect(void* host, uint64_t bytes, int64_t n_marks) {
+  delivery_ = Delivery();
+  const auto marks_bytes = static_cast<uint64_t>(n_marks) * sizeof(uint32_t);
+  pending_.reserve(pending_.size() + 1);
+  uint8_t* staged = bytes % sizeof(uint32_t) == 0 ? Room(bytes + marks_bytes) : nullptr;
+  if (staged == nullptr) return delivery_;
+  pending_.push_back(std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes));
+  std::memset(staged + bytes, 0, marks_bytes);
+  delivery_.staged = staged;
+  delivery_.marks = reinterpret_cast<uint32_t*>(staged + bytes);
+  delivery_.n_marks = n_marks;
+  ++reads_;
+  return delivery_;
+}
+
+StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,
+                                                    cudaStream_t stream) {
+  uint8_t* staged = Room(bytes);
   ++reads_;
   auto read = std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes);
   pending_.reserve(pending_.size() + 1);
@@ -112,6 +132,7 @@ Status CudaReadback::FinishAll() {
   }
   pending_.clear();
   used_ = 0;
+  delivery_ = Delivery();
   return first;
 }
 

@@ -37,17 +37,32 @@ class CudaReadback {
 
   StatusOr<std::shared_ptr<Event>> Read(const void* from, void* host, uint64_t bytes,
                                         cudaStream_t stream);
+  // Pinned memory that a kernel writes, and marks that it sets when it has; no memory where there
+  // is no room.
+  struct Delivery {
+    uint8_t* staged = nullptr;
+    uint32_t* marks = nullptr;
+    int64_t n_marks = 0;
+    uint64_t work = 0;  // the number of the work that sets them, once enqueued
+  };
+  // FinishAll brings the bytes to `host`; their work has been waited for by then.
+  Delivery Expect(void* host, uint64_t bytes, int64_t n_marks);
+  void Enqueued(uint64_t work) { delivery_.work = work; }
+  // The last one.
+  const Delivery& delivery() const { return delivery_; }
   // Completes all reads; their events are done then.
   Status FinishAll();
 
  private:
   class Pending;
+  uint8_t* Room(uint64_t bytes);
   // The pinned memory, which events keep.
   struct Pinned;
 
   std::shared_ptr<const CudaRuntime> runtime_;
   std::shared_ptr<Pinned> pinned_;
   std::vector<std::shared_ptr<Pending>> pending_;
+  Delivery delivery_;
   uint64_t room_ = 0;  // of the pinned memory, for reads
   uint64_t used_ = 0;
   uint64_t reads_ = 0;

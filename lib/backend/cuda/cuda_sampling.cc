@@ -11,30 +11,38 @@ namespace minfer {
 static_assert(sizeof(TopEntry) == sizeof(kernels::cuda::TopEntry));
 static_assert(kMaxTopEntries == kernels::cuda::kMaxTopEntries);
 
+// The entries, where pinned memory can't take them, and the maxima of parts of the rows.
 uint64_t CudaBackend::TopBytes(int64_t rows, int64_t count) const {
-  if (count <= 0 || count > kernels::cuda::kTopPart * kernels::cuda::kMaxTopParts) return 0;
+  if (count <= 0 || count > kernels::cuda::kMaxTopCount) return 0;
   return static_cast<uint64_t>(rows) * kMaxTopEntries * sizeof(TopEntry) +
-         static_cast<uint64_t>(kernels::cuda::TopPartsWords(rows, count, kMaxTopEntries)) *
-             sizeof(uint64_t);
+         static_cast<uint64_t>(kernels::cuda::TopPartsWords(rows)) * sizeof(uint32_t);
 }
 
-Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& to) {
+// The last kernel writes into pinned memory, and a mark behind each row's entries, for which
+// Synchronize looks: neither a copy nor an event stands between the device and the host.
+Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
   MF_RETURN_IF_ERROR(OutsideWindow("a search for the best entries"));
   MF_RETURN_IF_ERROR(CheckUsable("a search for the best entries"));
-  if (to.bytes < TopBytes(rows.rows, rows.count) || to.offset % sizeof(uint64_t) != 0) {
-    return Internal(
-        StrCat(to.bytes, " bytes at ", to.offset, " for the best entries of ", rows.rows, " rows"));
+  if (work.bytes < TopBytes(rows.rows, rows.count) || work.offset % sizeof(uint64_t) != 0) {
+    return Internal(StrCat(work.bytes, " bytes at ", work.offset, " for the best entries of ",
+                           rows.rows, " rows"));
   }
   kernels::cuda::TopEntriesArgs args;
   MF_ASSIGN_OR_RETURN(args.x, Floats(rows.x));
-  MF_ASSIGN_OR_RETURN(uint8_t * out, pool_->Resolve(to));
+  MF_ASSIGN_OR_RETURN(uint8_t * room, pool_->Resolve(work));
   args.rows = rows.rows;
   args.stride = rows.stride;
   args.count = rows.count;
   args.k = rows.k;
-  args.out = reinterpret_cast<kernels::cuda::TopEntry*>(out);
-  args.parts = reinterpret_cast<uint64_t*>(out + static_cast<size_t>(rows.rows) * kMaxTopEntries *
-                                                     sizeof(TopEntry));
+  args.out = reinterpret_cast<kernels::cuda::TopEntry*>(room);
+  args.parts = reinterpret_cast<uint32_t*>(room + static_cast<size_t>(rows.rows) * kMaxTopEntries *
+                                                      sizeof(TopEntry));
+  const auto bytes = static_cast<uint64_t>(rows.rows * rows.k) * sizeof(TopEntry);
+  const CudaReadback::Delivery delivery = readback_->Expect(host, bytes, rows.rows);
+  if (delivery.staged != nullptr) {
+    args.out = reinterpret_cast<kernels::cuda::TopEntry*>(delivery.staged);
+    args.marks = delivery.marks;
+  }
   const CudaDeviceScope scope(*runtime_);
   const kernels::KernelStatus status = kernels::cuda::TopEntries(args, queue());
   if (status == kernels::KernelStatus::kDeviceError) {
@@ -44,9 +52,11 @@ Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& to) {
     return Internal(StrCat("best ", rows.k, " of ", rows.count,
                            " entries: ", kernels::KernelStatusName(status)));
   }
-  pool_->SetWriter(to.buffer, ++enqueued_work_);
+  pool_->SetWriter(work.buffer, ++enqueued_work_);
+  if (delivery.staged != nullptr) readback_->Enqueued(enqueued_work_);
   ++top_calls_;
-  return OkStatus();
+  if (delivery.staged != nullptr) return OkStatus();
+  return readback_->Read(room, host, bytes, stream_->get()).status();
 }
 
 }  // namespace minfer

@@ -65,6 +65,10 @@ CudaStream::~CudaStream() {
   cudaStreamDestroy(stream_);
 }
 
+bool CudaStream::SeesMarks(uint32_t* marks, int64_t count) const {
+  return LookForMarks(marks, count, [this] { return cudaStreamQuery(stream_); });
+}
+
 Status CudaStream::Synchronize() {
   return WaitFor(*runtime_, [this] { return cudaStreamQuery(stream_); });
 }

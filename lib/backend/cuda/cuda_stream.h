@@ -42,6 +42,8 @@ class CudaStream {
   cudaStream_t get() const { return stream_; }
   // Waits for all enqueued work.
   Status Synchronize();
+  // LookForMarks; false also where the stream's work has failed.
+  bool SeesMarks(uint32_t* marks, int64_t count) const;
 
  private:
   explicit CudaStream(std::shared_ptr<const CudaRuntime> runtime) : runtime_(std::move(runtime)) {}

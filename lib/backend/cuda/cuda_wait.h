@@ -6,7 +6,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 #include <thread>
 
@@ -35,6 +37,29 @@ Status WaitForCuda(std::chrono::milliseconds limit, std::string_view device, con
     }
     if (waited > kCudaSpin) std::this_thread::sleep_for(kCudaPause);
   }
+}
+
+// Looks at marks that a kernel sets in memory of the host, for as long as a decode step takes: a
+// driver's answer comes some microseconds after the last store. True once all are set. False when
+// they are not by then, or when query() has an answer sooner: then WaitForCuda tells what it is.
+template <typename Query>
+bool LookForMarks(uint32_t* marks, int64_t count, const Query& query) {
+  constexpr uint32_t kLooksPerQuery = 1024;
+  int64_t seen = 0;
+  const auto all_set = [&] {
+    while (seen < count &&
+           std::atomic_ref<uint32_t>(marks[seen]).load(std::memory_order_acquire) != 0) {
+      ++seen;
+    }
+    return seen == count;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  for (uint32_t look = 1; !all_set(); ++look) {
+    if (look % kLooksPerQuery != 0) continue;
+    if (query() != cudaErrorNotReady) return all_set();
+    if (std::chrono::steady_clock::now() - start > kCudaSpin) return false;
+  }
+  return true;
 }
 
 }  // namespace minfer
