@@ -136,6 +136,7 @@ class Bench {
         AttentionDecodeArgs args = args_;
         args.counters = combined ? counters_ : nullptr;
         if (tail) args.tail = tail_;
+        args.settled = tail;
         const char* name = combined ? (tail ? "mma, all in one" : "mma, combined")
                                     : (tail ? "mma, tail; combine" : "mma; combine");
         print(name, TimeOf([&](int layer) {

@@ -4,7 +4,7 @@
 // Programmatic dependent launch (griddepcontrol, from 9.0 on; nothing before). A kernel that is
 // launched early (launch.cuh) may start while the one before it still runs. So that "the one before
 // is complete" means that all before it are, every thread of such a kernel waits, before it touches
-// anything but weights and parameters and before it returns.
+// anything but weights, parameters and settled inputs (../README.md), and before it returns.
 #pragma once
 
 namespace minfer::kernels::cuda {

@@ -47,11 +47,13 @@ bool IsAligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0;
 KernelStatus CheckTail(const AttentionDecodeArgs& args) {
   const DecodeTail& tail = args.tail;
   if (tail.k == nullptr) {
-    return tail.cos_sin == nullptr && tail.q_norm == nullptr ? KernelStatus::kOk
-                                                             : KernelStatus::kBadShape;
+    return tail.cos_sin == nullptr && tail.q_norm == nullptr && !args.settled
+               ? KernelStatus::kOk
+               : KernelStatus::kBadShape;
   }
   if (tail.v == nullptr || tail.cells == nullptr || tail.rope_dim < 0 || tail.rope_dim % 2 != 0 ||
-      tail.rope_dim > args.attention.k.dim) {
+      tail.rope_dim > args.attention.k.dim ||
+      (tail.q_norm == nullptr) != (tail.k_norm == nullptr)) {
     return KernelStatus::kBadShape;
   }
   return IsAligned(tail.k) && IsAligned(tail.v) && IsAligned(tail.q_norm) && IsAligned(tail.k_norm)

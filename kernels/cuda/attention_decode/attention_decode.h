@@ -23,7 +23,7 @@ struct DecodeTail {
   const float* k = nullptr;  // rows of n_kv_heads * dim values; nullptr: all of it is done already
   const float* v = nullptr;
   const int32_t* cells = nullptr;  // as KvStoreArgs has them; the row's own is its last one
-  // Weights of norms over each head, RmsNorm of vector.h; nullptr: none. Aligned to 16 bytes.
+  // Weights of norms over each head, RmsNorm of vector.h; both or nullptr. Aligned to 16 bytes.
   const float* q_norm = nullptr;
   const float* k_norm = nullptr;
   float q_eps = 0.0f;
@@ -39,6 +39,10 @@ struct AttentionDecodeArgs {
   // With a tail no two rows are of one sequence, and neither `out` nor the partial results lie over
   // what the tail reads, unless out is q.
   DecodeTail tail;
+  // The page table, lengths and cells that rows have in the store, other than their own, were
+  // complete before the launch ahead of this one began, and so were sequences and `tail.cells`:
+  // they are read before that launch is complete. With a tail only.
+  bool settled = false;
   // Numbers of finished blocks, AttentionDecodeCounters of them, all 0 before and after the launch;
   // nullptr: another launch adds up the stripes.
   uint32_t* counters = nullptr;

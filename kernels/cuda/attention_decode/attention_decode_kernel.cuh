@@ -285,7 +285,7 @@ template <int kDim>
 __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
     AttentionDecodeKernel(const __grid_constant__ AttentionDecodeArgs all, DecodeGroups groups) {
   GridDependencyLaunch();
-  GridDependencyWait();
+  if (!all.settled) GridDependencyWait();
   extern __shared__ __align__(16) uint8_t shared_bytes[];
   auto& shared = *reinterpret_cast<DecodeShared<kDim>*>(shared_bytes);
   const AttentionArgs& args = all.attention;
@@ -293,21 +293,24 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
   const int z = static_cast<int>(blockIdx.z);
   const int depth = static_cast<int>(gridDim.z);
   if (block.row >= args.rows) {  // a row of planes alone
+    if (all.settled) GridDependencyWait();
     if (z == 0) WriteZeros<kDim>(args, block.row, block.first_head, block.heads);
     return;
   }
   const VisibleCells seen = FindVisible(args, block.row);
-  RowInputs<kDim> row(all, block.row, block.first_head, block.heads, block.kv_head);
+  const int cell = all.tail.k != nullptr ? all.tail.cells[block.row] : -1;
   const DecodeStripes plan(seen);
   const bool empty = plan.stripes == 0;
+  // Without a wait if it comes before: the row's first block, which has one, ends later.
   if (empty ? z > 0 : z >= plan.stripes) return;
+  CopyNorms<kDim>(all.tail, &shared);
 
   // The block of the last stripe has the row's own cell. The first step's loads go out before the
-  // row is prepared.
+  // row is prepared, and where nothing writes there, before the launches ahead are complete.
   int last = plan.stripes - 1;
   if (last >= depth) last %= depth;
   const bool owns = all.tail.k != nullptr && (empty || last == z);
-  const int own_cell = owns && row.cell >= 0 ? seen.high - 1 : -1;
+  const int own_cell = owns && cell >= 0 ? seen.high - 1 : -1;
   const int mine = plan.start + static_cast<int>(threadIdx.x) / kWarp * 16;
   WarpCells<kDim> cells(args, seen, mine + z * plan.per_stripe * kStepCells, block.kv_head,
                         own_cell);
@@ -315,7 +318,9 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
   ValueFragments<kDim> values;
   cells.LoadKeys(&keys);
   cells.LoadValues(&values);
-  PrepareRow<kDim>(all, block.kv_head, owns, block.first_of_kv_head, &row, &shared);
+  if (all.settled) GridDependencyWait();
+  RowInputs<kDim> row(all, block.row, block.first_head, block.heads, block.kv_head);
+  PrepareRow<kDim>(all, block.kv_head, owns, cell, block.first_of_kv_head, &row, &shared);
   if (empty) {
     WriteZeros<kDim>(args, block.row, block.first_head, block.heads);
     return;

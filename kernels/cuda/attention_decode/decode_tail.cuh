@@ -6,6 +6,7 @@
 // The block of the row's last cells does the same with K, and stores K and V.
 #pragma once
 
+#include "kernels/cuda/arch/cp_async.cuh"
 #include "kernels/cuda/attention_decode/attention_decode.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/math.cuh"
@@ -29,6 +30,7 @@ struct DecodeShared {
   alignas(16) __half own_k[kDim];
   alignas(16) __half own_v[kDim];
   alignas(16) float cos_sin[kDim];
+  alignas(16) float norms[2][kDim];  // weights for Q and K
   float highest[kWarps][kDecodeHeads];
   float totals[kWarps][kDecodeHeads];
   float head_highest[kDecodeHeads];
@@ -203,13 +205,26 @@ __device__ __forceinline__ uint8_t* FindCell(const KvSide& side, int64_t cell, i
   return side.pages + page * side.page_bytes + kv_head * kSlab + cell % kKvPageCells * kDim * 2;
 }
 
-// What a block reads of its row before it knows how long the row is.
+// Weights of the norms of Q and K, which no launch writes, on their way to shared memory.
+template <int kDim>
+__device__ __forceinline__ void CopyNorms(const DecodeTail& tail, DecodeShared<kDim>* shared) {
+  if (tail.q_norm == nullptr) return;
+  constexpr int kFours = kDim / 4;
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < 2 * kFours) {
+    const bool is_k = i >= kFours;
+    const int at = 4 * (is_k ? i - kFours : i);
+    CpAsync16(shared->norms[is_k ? 1 : 0] + at, (is_k ? tail.k_norm : tail.q_norm) + at, true);
+  }
+  CpAsyncCommit();
+}
+
+// What the launches right before this one have made of a block's row.
 template <int kDim>
 struct RowInputs {
   HeadValues<kDim> q;
   HeadValues<kDim> own;  // K in the last warp, V in the one before it
   float cos_sin = 0.0f;  // thread i has value i of the row's table
-  int cell = -1;
 
   __device__ RowInputs(const AttentionDecodeArgs& args, int64_t row, int first_head, int heads,
                        int kv_head) {
@@ -220,7 +235,6 @@ struct RowInputs {
     if (args.tail.k == nullptr) return;
     const float* from = warp == kDecodeWarps - 1 ? args.tail.k : args.tail.v;
     own.Load(from + (row * a.n_kv_heads + kv_head) * kDim, warp >= kDecodeWarps - 2);
-    cell = args.tail.cells[row];
     static_assert(kDim <= kDecodeThreads);
     if (args.tail.cos_sin != nullptr && i < args.tail.rope_dim) {
       cos_sin = args.tail.cos_sin[row * args.tail.rope_dim + i];
@@ -232,21 +246,22 @@ struct RowInputs {
 // with the block's barrier.
 template <int kDim>
 __device__ __forceinline__ void PrepareRow(const AttentionDecodeArgs& args, int kv_head, bool owns,
-                                           bool stores, RowInputs<kDim>* row,
+                                           int cell, bool stores, RowInputs<kDim>* row,
                                            DecodeShared<kDim>* shared) {
   const DecodeTail& tail = args.tail;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const bool is_k = warp == kDecodeWarps - 1;
-  if (tail.cos_sin != nullptr) {
+  const bool norms = tail.q_norm != nullptr;
+  if (tail.cos_sin != nullptr || norms) {
     if (static_cast<int>(threadIdx.x) < tail.rope_dim) shared->cos_sin[threadIdx.x] = row->cos_sin;
+    if (norms) CpAsyncWait<0>();
     __syncthreads();
   }
   // Q, and then K in its warp: the same code twice.
   const int rounds = is_k && owns ? 2 : 1;
   for (int round = 0; round < rounds; ++round) {
     HeadValues<kDim> head = round == 0 ? row->q : row->own;
-    const float* norm = round == 0 ? tail.q_norm : tail.k_norm;
-    if (norm != nullptr) NormHead<kDim>(norm, round == 0 ? tail.q_eps : tail.k_eps, &head);
+    if (norms) NormHead<kDim>(shared->norms[round], round == 0 ? tail.q_eps : tail.k_eps, &head);
     if (tail.cos_sin != nullptr) {
       RotateWarpHead<kDim>(tail, shared->cos_sin, shared->heads[warp], &head);
     }
@@ -259,7 +274,7 @@ __device__ __forceinline__ void PrepareRow(const AttentionDecodeArgs& args, int 
   if (owns && warp >= kDecodeWarps - 2) {
     const KvSide& side = is_k ? args.attention.k : args.attention.v;
     StoreOwn<kDim>(row->own, is_k ? shared->own_k : shared->own_v,
-                   stores ? FindCell<kDim>(side, row->cell, kv_head) : nullptr);
+                   stores ? FindCell<kDim>(side, cell, kv_head) : nullptr);
   }
   __syncthreads();
 }

@@ -132,6 +132,9 @@ Status CudaBackend::RunDecodeRows(const NodeCall& call, kernels::cuda::Attention
   const bool norms = tail && held_.n_norms > 0;
   if (tail) {
     decode.tail = TakeTail(&args);
+    // A recording begins when all before it is complete, and the inputs of a split are written
+    // outside.
+    decode.settled = window_open_;
   } else if (held_.tail) {
     MF_RETURN_IF_ERROR(FlushTail(call));
     row.reason = "what comes before it is not aligned, or lies under its output";
