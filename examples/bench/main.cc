@@ -179,6 +179,7 @@ mf::Result<void> Bench::Place(const std::string& path, uint32_t n_threads, uint3
     setup.n_batch = options_.n_batch;
     setup.n_micro_batch = options_.n_micro_batch;
     setup.kv_type = kv_type;
+    setup.greedy = options_.greedy;
     setup.tuning = levers.context;
     mf::Result<Runner> runner = Runner::Create(model, setup);
     if (!runner) return runner.error();
@@ -192,6 +193,7 @@ mf::Result<void> Bench::Place(const std::string& path, uint32_t n_threads, uint3
     variant.row.n_sessions = n_sessions;
     variant.row.kv = bench::KvTypeName(kv_type);
     variant.row.tuning = tuning;
+    variant.row.greedy = options_.greedy;
     if (options_.device.device.device == 0)
       variant.row.machine_bytes_second = MachineBandwidth(n_threads);
     variant.runner = std::make_unique<Runner>(*std::move(runner));
@@ -247,7 +249,7 @@ mf::Result<void> Bench::Measure(const Test& test, std::vector<Variant>* variants
 
 mf::Result<double> Bench::LeadOf(const Test& test, const Row& first, const Row& row,
                                  Runner* runner) {
-  if (row.tokens.size() != first.tokens.size()) return 0.0;
+  if (!row.greedy || row.tokens.size() != first.tokens.size()) return 0.0;
   const auto at = std::mismatch(first.tokens.begin(), first.tokens.end(), row.tokens.begin());
   if (at.first == first.tokens.end()) return 0.0;
   // All sessions are asked the same.

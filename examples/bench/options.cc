@@ -49,6 +49,9 @@ bool ParseOptions(int argc, char** argv, Options* options, int* exit_code) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("!--no-warmup", options->warm_up, "Count the first run of a test too");
+  app.add_flag("--greedy", options->greedy,
+               "Take the best token each time; otherwise they are drawn as the library does by "
+               "default, each session with a seed of its own");
   app.add_flag("--cancel", options->cancel, "Measure how long a cancel takes instead");
   app.add_option("--encode", options->encode_bytes,
                  "Measure how long the tokenizer takes for so many bytes of one thing instead "

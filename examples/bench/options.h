@@ -28,6 +28,7 @@ struct Options {
   uint32_t n_micro_batch = 0;
   uint32_t repetitions = 5;
   bool warm_up = true;
+  bool greedy = false;
   bool cancel = false;
   uint32_t encode_bytes = 0;  // 0: this is not measured
   bool kernels = false;

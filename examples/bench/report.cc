@@ -87,8 +87,14 @@ void PrintFirstDifference(const Row& a, const Row& b) {
   }
   const size_t of_session = a.tokens.size() / a.n_sessions;
   const auto i = static_cast<size_t>(at.first - a.tokens.begin());
-  std::printf("tokens differ from number %zu of session %zu on, where %d leads %d by %.4f\n",
-              i % of_session + 1, i / of_session + 1, *at.first, *at.second, b.lead);
+  std::printf("tokens differ from number %zu of session %zu on, ", i % of_session + 1,
+              i / of_session + 1);
+  if (b.greedy) {
+    std::printf("where %d leads %d by %.4f\n", *at.first, *at.second, b.lead);
+  } else {
+    std::printf("where %d and %d were drawn (--greedy shows by how much one leads)\n", *at.first,
+                *at.second);
+  }
 }
 
 // Where several tunings were measured: each against the first of its test.

@@ -35,8 +35,9 @@ struct Row {
   double weight_bytes_second = 0;   // read by decode steps, median; 0 for prompts
   double machine_bytes_second = 0;  // 0: not measured
   std::vector<mf_token> tokens;     // that the last run generated, session after session
-  // Where they part from those of the first tuning: how much its logit leads that of this one's
-  // token there.
+  bool greedy = false;
+  // Where greedy ones part from those of the first tuning: how much its logit leads that of this
+  // one's token there.
   double lead = 0.0;
 };
 

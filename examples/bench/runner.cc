@@ -56,6 +56,7 @@ mf::Result<Runner> Runner::Create(const mf::Model& model, const RunnerSetup& set
   runner.context_ = *std::move(context);
   mf_sampling sampling;
   mf_sampling_init(&sampling, sizeof(sampling));
+  if (setup.greedy) sampling.temperature = 0.0F;
   for (uint32_t i = 0; i < setup.n_sessions; ++i) {
     mf::Result<mf::Session> session = mf::Session::create(runner.context_);
     if (!session) return session.error();

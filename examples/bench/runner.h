@@ -30,7 +30,8 @@ struct RunnerSetup {
   uint32_t n_batch = 0;
   uint32_t n_micro_batch = 0;
   mf_kv_type kv_type = MF_KV_DEFAULT;
-  std::string tuning;  // of the context
+  bool greedy = false;  // otherwise tokens are drawn, each session with a seed of its own
+  std::string tuning;   // of the context
 };
 
 struct Timing {

@@ -7,6 +7,8 @@
 
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/experts/expert_mmq.h"
+#include "kernels/cuda/gemm/gemm.h"
+#include "kernels/cuda/matvec/matvec.h"
 #include "tests/bench/cuda_bench.h"
 
 namespace minfer::bench {
@@ -101,6 +103,20 @@ void RunRouting(CudaBench* bench, const Slots& slots, int64_t rows) {
   top.ids = reinterpret_cast<int32_t*>(bench->Allocate(rows * kUsed * 4));
   top.weights = reinterpret_cast<float*>(bench->Allocate(rows * kUsed * 4));
   const std::string of_rows = ", " + std::to_string(rows) + " rows";
+  if (rows > kernels::cuda::kMatvecMaxRows) {
+    kernels::cuda::GemmArgs router;
+    router.weights = bench->Allocate(kExperts * kWidth * 4);
+    router.n = kExperts;
+    router.k = kWidth;
+    router.x = reinterpret_cast<float*>(bench->Allocate(rows * kWidth * 4));
+    router.m = rows;
+    router.out = reinterpret_cast<float*>(bench->Allocate(rows * kExperts * 4));
+    router.out_stride = kExperts;
+    bench->Run(
+        "experts", "router in F32" + of_rows,
+        {static_cast<double>((rows + kExperts) * kWidth * 4), 2.0 * rows * kExperts * kWidth},
+        [&](int64_t) { return kernels::cuda::Gemm(router, bench->plain()); });
+  }
   bench->Run("experts", "choice" + of_rows, {static_cast<double>(rows * kExperts * 4), 0},
              [&](int64_t) { return kernels::cuda::TopExperts(top, bench->plain()); });
   auto* ordered = reinterpret_cast<int32_t*>(bench->Allocate(rows * kUsed * 4));

@@ -5,8 +5,10 @@
 // experts with no slot and with more than a block takes at once.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "kernels/cuda/experts/expert_mmq.h"
+#include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/mmq/mmq.h"
 #include "kernels/cuda/vector/vector.h"
 #include "tests/cuda/device_data.h"
@@ -138,6 +140,47 @@ std::vector<float> Wanted(const Matrix& matrix, const Shape& shape, const Lists&
 
 std::vector<float> Activations(const Lists& lists, int64_t k) {
   return Random(7).Values(static_cast<size_t>(lists.n_slots() / kFanOut * k));
+}
+
+std::vector<int32_t> Integers(const DeviceBytes& from) {
+  const std::vector<uint8_t> bytes = from.Read();
+  std::vector<int32_t> values(bytes.size() / sizeof(int32_t));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST_CASE("CUDA experts: groups are each expert's slots in their order", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  for (const int32_t n_experts : {1, 5, 128, 1000}) {
+    for (const int32_t n_slots : {1, 8, 255, 257, 4096, 8192, 8193, 20000}) {
+      Random random(static_cast<uint32_t>(n_experts + n_slots));
+      std::vector<int32_t> ids(static_cast<size_t>(n_slots));
+      for (int32_t& id : ids)
+        id = static_cast<int32_t>(random.Bits() % static_cast<uint32_t>(n_experts));
+      std::vector<int32_t> want;
+      std::vector<int32_t> want_counts;
+      for (int32_t e = 0; e < n_experts; ++e) {
+        const size_t before = want.size();
+        for (int32_t s = 0; s < n_slots; ++s) {
+          if (ids[static_cast<size_t>(s)] == e) want.push_back(s);
+        }
+        want_counts.push_back(static_cast<int32_t>(want.size() - before));
+      }
+      const DeviceBytes from = ToDevice(ids);
+      const DeviceBytes slots(ids.size() * 4);
+      const DeviceBytes counts(want_counts.size() * 4);
+      REQUIRE(kernels::cuda::GroupExperts(from.as<int32_t>(), n_slots, n_experts,
+                                          slots.as<int32_t>(), counts.as<int32_t>(), {},
+                                          stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      INFO(n_experts << " experts, " << n_slots << " slots");
+      CHECK(Integers(slots) == want);
+      CHECK(Integers(counts) == want_counts);
+      CHECK(slots.GuardsHold());
+      CHECK(counts.GuardsHold());
+    }
+  }
 }
 
 TEST_CASE("CUDA kernels: products of experts are those with the rounded activations", "[cuda]") {

@@ -191,6 +191,33 @@ TEST_CASE("CUDA kernels: float products of few and of many rows agree with doubl
   }
 }
 
+// Few results are computed in smaller tiles: the sums are the same.
+TEST_CASE("CUDA kernels: rows of a float product have the same bits whatever the tiles", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  const int64_t k = 331;
+  const int64_t n = 67;
+  const int64_t most = 64 * 40;  // two by forty large tiles
+  Random random(5);
+  const std::vector<float> x = random.Values(static_cast<size_t>(most * k));
+  const std::vector<float> w = random.Values(static_cast<size_t>(n * k));
+  const DeviceBytes dx = ToDevice(x), dw = ToDevice(w);
+  const auto run = [&](int64_t m) {
+    const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
+    REQUIRE(kernels::cuda::Gemm({ElementType::kF32, dw.as<void>(), n, k, dx.as<float>(), m, nullptr,
+                                 out.as<float>(), n},
+                                stream.get()) == KernelStatus::kOk);
+    REQUIRE(stream.Wait());
+    CHECK(out.GuardsHold());
+    return out.ReadFloats();
+  };
+  const std::vector<float> all = run(most);
+  for (const int64_t m : {9, 16, 33, 70, 200}) {
+    const std::vector<float> few = run(m);
+    CHECK(std::equal(few.begin(), few.end(), all.begin()));
+  }
+}
+
 TEST_CASE("CUDA kernels: gathered rows have the bits of the decoder", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;

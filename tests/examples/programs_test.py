@@ -202,6 +202,9 @@ class Programs(unittest.TestCase):
         self.assertEqual(len(rows), 2)
         text, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "0", "-n", "24", "-r", "1",
                               "--tuning", "", "--tuning", "reference=1")
+        self.assertRegex(text, r"the same 24 tokens|where \d+ and \d+ were drawn")
+        text, _ = self.run_ok(BENCH, "-m", self.tiny, "-p", "0", "-n", "24", "-r", "1", "--greedy",
+                              "--tuning", "", "--tuning", "reference=1")
         self.assertRegex(text, r"the same 24 tokens|where \d+ leads \d+ by \d")
 
     def test_bench_measures_cancels(self):

@@ -70,23 +70,60 @@ __global__ void __launch_bounds__(kRowWarps* kWarp) TopExpertsKernel(TopExpertsA
   }
 }
 
-// One block: counts, where each expert's slots begin, then a warp an expert looks for its slots.
+// Numbers of slots that a block counts apart: of each expert in each piece of the slots.
+constexpr int kGroupCounters = 8192;
+static_assert(kMaxExperts <= kGroupCounters);
+
+// A warp walks through its piece of the slots: function(slot, expert, rank, peers) for each slot of
+// an expert, `rank` the slot's place among the `peers` lanes that have the same one.
+template <typename Function>
+__device__ __forceinline__ void ForEachSlot(const int32_t* ids, int begin, int end, int lane,
+                                            const Function& function) {
+  const auto load = [&](int s) { return s < end ? ids[s] : -1; };
+  int next = load(begin + lane);
+  for (int base = begin; base < end; base += kWarp) {
+    const int id = next;
+    next = load(base + kWarp + lane);
+    const unsigned peers = __match_any_sync(0xffffffffu, id);
+    const int rank = __popc(peers & ((1u << lane) - 1u));
+    function(base + lane, id, rank, __popc(peers));
+    __syncwarp();
+  }
+}
+
+// One block. Each warp counts a piece of the slots; then the pieces of an expert, and the experts,
+// follow one another, and each warp puts its slots where they belong.
 __global__ void __launch_bounds__(kGroupThreads)
     GroupExpertsKernel(const int32_t* ids, int n_slots, int n_experts, int32_t* slots,
                        int32_t* counts, FaultWord fault) {
-  __shared__ int begins[kMaxExperts];
+  __shared__ int places[kGroupCounters];  // piece by piece, one an expert
   __shared__ int numbers[kMaxExperts];
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  for (int e = threadIdx.x; e < n_experts; e += kGroupThreads) numbers[e] = 0;
+  const int pieces = min(kGroupThreads / kWarp, kGroupCounters / n_experts);
+  const int piece = ((n_slots + pieces - 1) / pieces + kWarp - 1) / kWarp * kWarp;
+  const int begin = min(n_slots, warp * piece);
+  const int end = warp < pieces ? min(n_slots, begin + piece) : begin;
+  int* mine = places + (warp < pieces ? warp : 0) * n_experts;
+  for (int i = threadIdx.x; i < pieces * n_experts; i += kGroupThreads) places[i] = 0;
   __syncthreads();
-  for (int s = threadIdx.x; s < n_slots; s += kGroupThreads) {
-    const int id = ids[s];
+  ForEachSlot(ids, begin, end, lane, [&](int slot, int id, int rank, int peers) {
     if (id >= 0 && id < n_experts) {
-      atomicAdd(&numbers[id], 1);
-    } else if (fault.word != nullptr) {
+      if (rank == 0) mine[id] += peers;
+    } else if (slot < end && fault.word != nullptr) {
       *fault.word = fault.value;
     }
+  });
+  __syncthreads();
+  for (int e = threadIdx.x; e < n_experts; e += kGroupThreads) {
+    int total = 0;
+    for (int p = 0; p < pieces; ++p) {
+      const int number = places[p * n_experts + e];
+      places[p * n_experts + e] = total;
+      total += number;
+    }
+    numbers[e] = total;
+    counts[e] = total;
   }
   __syncthreads();
   if (warp == 0) {
@@ -100,23 +137,17 @@ __global__ void __launch_bounds__(kGroupThreads)
         const int below = __shfl_up_sync(0xffffffffu, sum, offset);
         if (lane >= offset) sum += below;
       }
-      if (e < n_experts) begins[e] = total + sum - number;
+      if (e < n_experts) numbers[e] = total + sum - number;  // where the expert begins
       total += __shfl_sync(0xffffffffu, sum, kWarp - 1);
     }
   }
   __syncthreads();
-  for (int e = warp; e < n_experts; e += kGroupThreads / kWarp) {
-    int place = begins[e];
-    const int end = place + numbers[e];
-    if (lane == 0) counts[e] = numbers[e];
-    for (int base = 0; place < end; base += kWarp) {
-      const int s = base + lane;
-      const bool mine = s < n_slots && ids[s] == e;
-      const unsigned all = __ballot_sync(0xffffffffu, mine);
-      if (mine) slots[place + __popc(all & ((1u << lane) - 1u))] = s;
-      place += __popc(all);
-    }
-  }
+  ForEachSlot(ids, begin, end, lane, [&](int slot, int id, int rank, int peers) {
+    const bool known = id >= 0 && id < n_experts;
+    if (known) slots[numbers[id] + mine[id] + rank] = slot;
+    __syncwarp();
+    if (known && rank == 0) mine[id] += peers;
+  });
 }
 
 __global__ void __launch_bounds__(kThreads)
