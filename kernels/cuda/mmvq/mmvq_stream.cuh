@@ -106,13 +106,17 @@ StreamShape FindStreamShape(const StreamArgs& args, const StreamLimits& limits) 
   return shape;
 }
 
+inline void SetShape(const StreamShape& shape, StreamArgs* args) {
+  args->warps = shape.warps;
+  args->group_of = (256 + shape.warps - 1) / shape.warps;
+  args->groups = shape.groups;
+  args->slots = shape.slots;
+  args->buffers = shape.buffers;
+}
+
 template <ElementType type, typename Sums, bool kGated, StreamInput kInput>
 KernelStatus LaunchShaped(StreamArgs args, const StreamShape& shape, KernelStream stream) {
-  args.warps = shape.warps;
-  args.group_of = (256 + shape.warps - 1) / shape.warps;
-  args.groups = shape.groups;
-  args.slots = shape.slots;
-  args.buffers = shape.buffers;
+  SetShape(shape, &args);
   const auto kernel = StreamKernel<type, Sums, kGated, kInput>;
   const KernelStatus status = AllowSharedBytes(kernel, shape.shared_bytes, stream);
   if (status != KernelStatus::kOk) return status;
@@ -159,29 +163,41 @@ KernelStatus LaunchRows(const StreamArgs& args, KernelStream stream) {
                         : LaunchStream<type, Many, kGated, StreamInput::kNormed>(args, stream);
 }
 
+// What a launch is given but the parts, of which it counts the items.
 template <ElementType type>
-KernelStatus RunStream(const MmvqArgs& args, KernelStream stream) {
+StreamArgs StartStream(const MmvqArgs& args) {
   StreamArgs to = {};
-  const bool gated = args.gate != MmvqGate::kNone;
-  for (int p = 0; p < args.n_parts; ++p) {
-    if (args.parts[p].n > 0x7fffffff / 2) return KernelStatus::kBadShape;
-    to.parts[p] = args.parts[p];
-    to.first_item[p] = to.items;
-    to.items += static_cast<int>(CeilDiv(args.parts[p].n, kStreamRows));
-  }
-  if (gated) to.items = static_cast<int>(CeilDiv(args.parts[0].n, kStreamRows / 2));
-  if (to.items == 0) return KernelStatus::kOk;
-  to.n_parts = args.n_parts;
   to.stages = static_cast<int>(CeilDiv(args.k, StreamTile<type>::kStageValues));
   to.gate = args.gate;
+  to.blocks = static_cast<int>(args.k / 32);
   to.k = args.k;
-  to.weight_row_bytes = WeightRowBytes(args.type, args.k);
+  to.weight_row_bytes = WeightRowBytes(type, args.k);
   to.activations = static_cast<const uint8_t*>(args.activations);
   to.activation_row_bytes = QuantizedRowBytes(args.k);
   to.rows = static_cast<int>(args.m) * (args.residual ? 2 : 1);
   to.residual = args.residual;
   to.norm = args.norm;
   to.planes = args.planes;
+  return to;
+}
+
+inline bool AddPart(const MmvqPart& part, StreamArgs* to) {
+  if (part.n > 0x7fffffff / 2) return false;
+  to->parts[to->n_parts] = part;
+  to->first_item[to->n_parts++] = to->items;
+  to->items += static_cast<int>(CeilDiv(part.n, kStreamRows));
+  return true;
+}
+
+template <ElementType type>
+KernelStatus RunStream(const MmvqArgs& args, KernelStream stream) {
+  StreamArgs to = StartStream<type>(args);
+  const bool gated = args.gate != MmvqGate::kNone;
+  for (int p = 0; p < args.n_parts; ++p) {
+    if (!AddPart(args.parts[p], &to)) return KernelStatus::kBadShape;
+  }
+  if (gated) to.items = static_cast<int>(CeilDiv(args.parts[0].n, kStreamRows / 2));
+  if (to.items == 0) return KernelStatus::kOk;
   if (gated) return LaunchRows<type, true>(to, stream);
   if (to.rows == 2 && args.m == 1) {
     return LaunchStream<type, OneRow<type, 2>, false, StreamInput::kGlobal>(to, stream);

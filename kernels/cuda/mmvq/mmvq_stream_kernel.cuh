@@ -23,6 +23,8 @@
 // x 256 values of Q4_K, where 4.6 TB/s leave 460.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/arch/named_barrier.cuh"
 #include "kernels/cuda/mmvq/stream_finish.cuh"
@@ -50,13 +52,14 @@ struct Feed {
     if (item < args.items) rows = FindItem<kGated>(args, item);
   }
 
-  __device__ __forceinline__ void Next(const StreamArgs& args, int w, int lane) {
+  // step: from an item of the group to its next.
+  __device__ __forceinline__ void Next(const StreamArgs& args, int step, int w, int lane) {
     if (item < args.items) {
       copier.Copy(args, rows, stage, ring + slot * kStageBytes<type>, lane);
       stage += args.warps;
       if (stage >= args.stages) {
         stage = w;
-        item += static_cast<int>(gridDim.x) * args.groups;
+        item += step;
         if (item < args.items) rows = FindItem<kGated>(args, item);
       }
     }
@@ -77,9 +80,9 @@ inline constexpr int kStreamThreads = kWarp*(Sums::kWarpsFinish && !StreamTile<t
                                                  ? kStreamLeanWarps
                                                  : kStreamBlockWarps);
 
+// What block `block` of the `blocks` that share the items does.
 template <ElementType type, typename Sums, bool kGated, StreamInput kInput>
-__global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
-    StreamKernel(const __grid_constant__ StreamArgs args) {
+__device__ __forceinline__ void StreamItems(const StreamArgs& args, int block, int blocks) {
   extern __shared__ __align__(16) uint8_t stream_shared[];
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -94,9 +97,10 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
   constexpr bool kYieldsFirst = Sums::kWarpsFinish;
   if constexpr (kYieldsFirst) GridDependencyLaunch();
   Feed<type, kGated> feed;
-  const int block_items = static_cast<int>(gridDim.x) * args.groups;
-  int base = static_cast<int>(blockIdx.x) * args.groups;
-  Addends<Sums::kAddends> addends;
+  const int block_items = blocks * args.groups;
+  int base = block * args.groups;
+  std::conditional_t<Sums::kWarpsFinish, OneResult, Addends<Sums::kAddends>> addends;
+  Sums sums;
   // Many of them would only take registers from long loops.
   constexpr bool kAhead = !kGated && (Sums::kWarpsFinish || kInput != StreamInput::kGlobal);
   const Finishers by =
@@ -104,8 +108,9 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
   if (works) {
     feed.Start(args, stream_shared + warp * args.slots * kStageBytes<type>, base + group, w, lane);
 #pragma unroll 1
-    for (int i = 0; i < args.slots; ++i) feed.Next(args, w, lane);
+    for (int i = 0; i < args.slots; ++i) feed.Next(args, block_items, w, lane);
     if (kAhead && base + group < args.items) addends.LoadBias(args, base + group, by);
+    sums.Prepare(args, w, lane);
   }
   if constexpr (!kYieldsFirst) GridDependencyLaunch();
   const uint8_t* activations = args.activations;
@@ -136,8 +141,7 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
     GridDependencyWait();
   }
 
-  Sums sums;
-  if (works && w < args.stages) sums.Load(args, activations, w, lane);
+  if (works && w < args.stages) sums.LoadFirst(args, activations, lane);
   int slot = 0;
   int turn = 0;  // the buffer of the item, and with kWarpsFinish the warp that finishes it
   for (; base < args.items; base += block_items) {
@@ -154,7 +158,7 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
         sums.Load(args, activations, stage + args.warps < args.stages ? stage + args.warps : w,
                   lane);
         __syncwarp();
-        feed.Next(args, w, lane);
+        feed.Next(args, block_items, w, lane);
         slot = slot + 1 == args.slots ? 0 : slot + 1;
       }
       if constexpr (!kGated && !kAhead) {
@@ -178,7 +182,11 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
       }
       if (finishes) {
         if constexpr (kGated) {
-          FinishGated<Sums::kColumns>(args, item, partial, acts, by);
+          if constexpr (Sums::kWarpsFinish) {
+            FinishGatedRow(args, item, partial, acts, lane);
+          } else {
+            FinishGated<Sums::kColumns>(args, item, partial, acts, by);
+          }
         } else {
           FinishItem<Sums::kColumns>(args, item, partial, addends, by);
         }
@@ -195,6 +203,13 @@ __global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
       __syncthreads();
     }
   }
+}
+
+template <ElementType type, typename Sums, bool kGated, StreamInput kInput>
+__global__ void __launch_bounds__(kStreamThreads<type, Sums>, 1)
+    StreamKernel(const __grid_constant__ StreamArgs args) {
+  StreamItems<type, Sums, kGated, kInput>(args, static_cast<int>(blockIdx.x),
+                                          static_cast<int>(gridDim.x));
 }
 
 }  // namespace minfer::kernels::cuda

@@ -28,6 +28,7 @@ struct StreamArgs {
   int slots;     // of a warp's ring
   int buffers;   // for the sums of items of a group
   MmvqGate gate;
+  int blocks;  // of 32 columns
   int64_t k;
   int64_t weight_row_bytes;
   const uint8_t* activations;

@@ -95,6 +95,40 @@ __device__ __forceinline__ void FinishItem(const StreamArgs& args, int item, con
   }
 }
 
+// The result of one row of activations that a lane of a warp writes, found ahead: where it goes and
+// what is added. Adding -0 changes nothing.
+struct OneResult {
+  float* out = nullptr;
+  const float* add_from = nullptr;
+  float bias = -0.0f;
+  float add = -0.0f;
+
+  __device__ __forceinline__ void LoadBias(const StreamArgs& args, int item, Finishers by) {
+    const int p = PartOf(args, item);
+    const MmvqPart& part = args.parts[p];
+    const int r = (item - args.first_item[p]) * kStreamRows + by.first;
+    const bool inside = by.first < kStreamRows && r < static_cast<int>(part.n);
+    out = inside ? part.out + r : nullptr;
+    add_from = inside && part.add != nullptr ? part.add + r : nullptr;
+    bias = inside && part.bias != nullptr ? part.bias[r] : -0.0f;
+  }
+
+  __device__ __forceinline__ void LoadAdd(const StreamArgs&, int, Finishers) {
+    add = add_from != nullptr ? *add_from : -0.0f;
+  }
+};
+
+// A lane a row, and with two planes the other half of the warp the second one.
+template <int kColumns>
+__device__ __forceinline__ void FinishItem(const StreamArgs& args, int, const float* partial,
+                                           const OneResult& result, Finishers by) {
+  float value = WarpsSum<kColumns>(partial, args.warps, 0, by.first % (kColumns * kStreamRows));
+  if constexpr (kColumns == 2) value += __shfl_down_sync(0xffffffffu, value, kStreamRows);
+  value += result.bias;
+  value += result.add;
+  if (result.out != nullptr) *result.out = value;
+}
+
 // Eight results a row of activations; they go to `acts`, rows of kPlaneGroup, too.
 inline constexpr int kPlaneGroup = 32;
 
@@ -112,6 +146,20 @@ __device__ __forceinline__ void FinishGated(const StreamArgs& args, int item, co
     if (up.out != nullptr) up.out[i / 8 * up.out_stride + r] = result;
     if (args.planes.out != nullptr) acts[i / 8 * kPlaneGroup + r % kPlaneGroup] = result;
   }
+}
+
+// The same for one row, by a warp: a lane a row of the item.
+__device__ __forceinline__ void FinishGatedRow(const StreamArgs& args, int item,
+                                               const float* partial, float* acts, int lane) {
+  const MmvqPart& up = args.parts[1];
+  const float gate = WarpsSum<1>(partial, args.warps, 0, lane % kStreamRows);
+  const float value = __shfl_down_sync(0xffffffffu, gate, 8);
+  const int r = item * 8 + lane;
+  if (lane >= 8 || r >= static_cast<int>(up.n)) return;
+  const float act = args.gate == MmvqGate::kSilu ? Silu(gate) : GeluTanh(gate);
+  const float result = act * value;
+  if (up.out != nullptr) up.out[r] = result;
+  if (args.planes.out != nullptr) acts[r % kPlaneGroup] = result;
 }
 
 // Block b of 32 results of each row, a warp a row; rows past the last are zeros.

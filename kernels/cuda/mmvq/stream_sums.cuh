@@ -69,44 +69,84 @@ struct OneRow {
   static constexpr int kMarks = Tile::kHalves ? 4 : 8;
   uint32_t marks[kMarks];
 
-  __device__ __forceinline__ OneRow() {
-    const int g = static_cast<int>(threadIdx.x) % kWarp / 4;
+  // Of a stage, in bytes from the start of a row: where a lane's heads and words lie.
+  int head_at[kGroups][2];
+  int words_at[kGroups][kParts];
+
+  // All that can be known before the activations are complete: little stands between them and the
+  // results.
+  __device__ __forceinline__ void Prepare(const StreamArgs& args, int stage, int lane) {
 #pragma unroll
     for (int s = 0; s < kMarks; ++s) {
-      marks[s] = (Tile::kHalves ? g / 2 : g) == s ? 1u : 0u;
-      asm("" : "+r"(marks[s]));
+      marks[s] = (Tile::kHalves ? lane / 8 : lane / 4) == s ? 1u : 0u;
+      asm volatile("" : "+r"(marks[s]));
     }
+    Place(args, stage, lane);
+#pragma unroll
+    for (int q = 0; q < kGroups; ++q) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) asm volatile("" : "+r"(head_at[q][i]));
+#pragma unroll
+      for (int h = 0; h < kParts; ++h) asm volatile("" : "+r"(words_at[q][h]));
+    }
+    loaded = stage;
   }
 
   // Blocks past the end repeat the last: the weights there are zeros.
-  __device__ __forceinline__ void Load(const StreamArgs& args, const uint8_t* activations,
-                                       int stage, int lane) {
-    if (stage == loaded) return;
-    loaded = stage;
+  __device__ __forceinline__ void Place(const StreamArgs& args, int stage, int lane) {
     const int g = lane / 4;
     const int t = lane % 4;
-    const int last = static_cast<int>(args.k / 32) - 1;
+    const int last = args.blocks - 1;
 #pragma unroll
     for (int q = 0; q < kGroups; ++q) {
       const int first = (stage * kGroups + q) * 8;
 #pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int block = min(first + (Tile::kHalves ? 4 * i + t : 2 * t + i), last);
+        head_at[q][i] = 32 * args.blocks + 8 * block;
+      }
+#pragma unroll
+      for (int h = 0; h < kParts; ++h) {
+        const int block = min(first + (Tile::kHalves ? 4 * h + g / 2 : g), last);
+        words_at[q][h] = 32 * block + (Tile::kPairs ? 8 : 4) * t;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void LoadPlaced(const StreamArgs& args, const uint8_t* activations,
+                                             int lane) {
+#pragma unroll
+    for (int q = 0; q < kGroups; ++q) {
+#pragma unroll
       for (int p = 0; p < kPlanes; ++p) {
-        const uint8_t* quants = activations + p * args.activation_row_bytes;
-        const auto* all = reinterpret_cast<const float2*>(quants + args.k);
+        const uint8_t* row = activations + p * static_cast<int>(args.activation_row_bytes);
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const float2 head = all[min(first + (Tile::kHalves ? 4 * i + t : 2 * t + i), last)];
+          const float2 head = *reinterpret_cast<const float2*>(row + head_at[q][i]);
           heads[q][p][i] = Tile::kHalves ? head : SummedHead(head);
         }
 #pragma unroll
         for (int h = 0; h < kParts; ++h) {
-          const int block = min(first + (Tile::kHalves ? 4 * h + g / 2 : g), last);
-          const uint2 words = ActivationWords<Tile::kPairs>(quants + 32 * block, t);
-          const bool mine = !Tile::kHalves || t / 2 == g % 2;
+          const uint2 words = ActivationWords<Tile::kPairs>(row + words_at[q][h], 0);
+          const bool mine = !Tile::kHalves || lane % 4 / 2 == lane / 4 % 2;
           x[q][p][h] = make_uint2(mine ? words.x : 0u, mine ? words.y : 0u);
         }
       }
     }
+  }
+
+  // The stage that was prepared.
+  __device__ __forceinline__ void LoadFirst(const StreamArgs& args, const uint8_t* activations,
+                                            int lane) {
+    LoadPlaced(args, activations, lane);
+  }
+
+  __device__ __forceinline__ void Load(const StreamArgs& args, const uint8_t* activations,
+                                       int stage, int lane) {
+    if (stage == loaded) return;
+    loaded = stage;
+    Place(args, stage, lane);
+    LoadPlaced(args, activations, lane);
   }
 
   __device__ __forceinline__ void Add(const StreamArgs&, const uint8_t*, const uint8_t* slot, int,
@@ -117,7 +157,9 @@ struct OneRow {
     Tile bottom;
     top.Load(slot + g * Tile::kRowBytes, q, t);
     bottom.Load(slot + (g + 8) * Tile::kRowBytes, q, t);
-    int c[kPlanes][kParts][4] = {};
+    // One plane of one part in two accumulators: a chain half as long.
+    constexpr bool kSplit = !Tile::kHalves && kPlanes == 1;
+    int c[kPlanes][kSplit ? 2 : kParts][4] = {};
 #pragma unroll
     for (int s = 0; s < 8; ++s) {
       const uint2 a = top.Step(s);
@@ -128,8 +170,12 @@ struct OneRow {
       for (int p = 0; p < kPlanes; ++p) {
         const uint2 y = x[q][p][part];
         MmaM16N8K32<Tile::kUnsigned>(words, y.x * marks[s % kMarks], y.y * marks[s % kMarks],
-                                     c[p][part]);
+                                     c[p][kSplit ? s & 1 : part]);
       }
+    }
+    if constexpr (kSplit) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) c[0][0][i] += c[0][1][i];
     }
     float2 scales0[2];
     float2 scales1[2];
@@ -189,6 +235,8 @@ struct ManyRows {
   static constexpr int kBlockBytes = kColumns * kInterleavedBytes;
   float sums[kEights][4][4] = {};  // steps of a class are added up as a lane of OneRow does
 
+  __device__ __forceinline__ void Prepare(const StreamArgs&, int, int) {}
+  __device__ __forceinline__ void LoadFirst(const StreamArgs&, const uint8_t*, int) {}
   __device__ __forceinline__ void Load(const StreamArgs&, const uint8_t*, int, int) {}
 
   __device__ __forceinline__ void Add(const StreamArgs& args, const uint8_t* activations,
