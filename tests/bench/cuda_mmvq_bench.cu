@@ -3,13 +3,16 @@
 
 // Times of MMVQ on random weights of real shapes: us, GB/s, the share of the device's bandwidth and
 // the difference from dp4a. Launches run over more copies of a matrix than the L2 holds, recorded
-// in a graph; the chain is that of the products of a token of Qwen2.5-7B Q4_K_M.
+// in a graph; the chains are those of the products of a token of Qwen2.5-7B and Qwen3-4B in Q4_K_M.
+//
+//   cuda_mmvq_bench [NAME]   the model whose shapes are measured, 7b, 4b or 05b; otherwise all
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -39,6 +42,7 @@ constexpr Variant kVariants[] = {
     {"dp4a", false, false}, {"streamed", true, false}, {"streamed, early", true, true}};
 
 struct Shape {
+  const char* model;
   const char* name;
   ElementType type;
   int64_t n;
@@ -47,6 +51,20 @@ struct Shape {
   bool residual;
   bool gated;
 };
+
+// Of a model in Q4_K_M.
+struct Model {
+  const char* name;
+  int layers;
+  int64_t width;
+  int64_t q;  // rows of Q, and columns of the output projection
+  int64_t kv;
+  int64_t inner;
+  int64_t vocabulary;
+};
+
+constexpr Model kModels[] = {{"7b", 28, 3584, 3584, 512, 18944, 152064},
+                             {"4b", 36, 2560, 4096, 1024, 9728, 151936}};
 
 __global__ void FillFloats(float* to, int64_t n) {
   for (int64_t i = threadIdx.x; i < n; i += kThreads) {
@@ -103,39 +121,71 @@ class Bench {
     }
   }
 
-  void RunChain(const Variant& variant, int64_t m, bool with_small) {
+  void RunChain(const Model& model, const Variant& variant, int64_t m, bool with_small) {
     used_ = 0;
     const double us = TimeOf([&] {
       used_ = total_ = 0;
-      for (int layer = 0; layer < 28; ++layer) EnqueueLayer(layer, m, variant, with_small);
-      Product(ElementType::kQ6_K, {152064}, 3584, m, true, false, variant);
+      for (int layer = 0; layer < model.layers; ++layer) {
+        EnqueueLayer(model, layer, m, variant, with_small);
+      }
+      Product(ElementType::kQ6_K, {model.vocabulary}, model.width, m, true, false, variant);
     });
+    std::printf("%s, ", model.name);
     Print(with_small ? "token, small kernels between" : "token", m, variant, us, total_);
     std::printf("\n");
   }
 
  private:
   MmvqArgs Start(ElementType type, int64_t k, int64_t m, bool residual, const Variant& variant) {
-    MmvqArgs args;
-    args.type = type;
-    args.k = k;
-    args.m = m;
-    args.residual = residual;
-    args.streamed = variant.streamed;
-    args.activations = planes_;
     Check(QuantizeRows(floats_, m, k, MakePlaneTarget(planes_, m, k, residual, variant.streamed),
                        stream_) == KernelStatus::kOk,
           "quantising");
-    return args;
+    return Empty(type, k, m, residual, variant);
   }
 
   void Launch(const MmvqArgs& args, const Variant& variant) {
     Check(Mmvq(args, KernelStream(stream_, variant.early)) == KernelStatus::kOk, "launching");
   }
 
+  // Q, K and V, which may have another type: in one launch where a kernel takes both.
+  void Qkv(const Model& model, ElementType v_type, int64_t m, const Variant& variant) {
+    MmvqArgs args = Empty(ElementType::kQ4_K, model.width, m, false, variant);
+    AddPart(args.type, model.q, &args);
+    AddPart(args.type, model.kv, &args);
+    if (v_type != args.type && !variant.streamed) {
+      Launch(args, variant);
+      Product(v_type, {model.kv}, model.width, m, false, false, variant);
+      return;
+    }
+    const ElementType types[] = {args.type, args.type, v_type};
+    AddPart(v_type, model.kv, &args);
+    if (v_type == args.type) {
+      Launch(args, variant);
+      return;
+    }
+    Check(MmvqMixed(args, types, KernelStream(stream_, variant.early)) == KernelStatus::kOk,
+          "launching");
+  }
+
   // Matrices of one launch, taken from the weights in turn.
   void Product(ElementType type, const std::vector<int64_t>& rows, int64_t k, int64_t m,
                bool residual, bool gated, const Variant& variant) {
+    MmvqArgs args = Empty(type, k, m, residual, variant);
+    args.gate = gated ? MmvqGate::kSilu : MmvqGate::kNone;
+    for (const int64_t n : rows) AddPart(type, n, &args);
+    Launch(args, variant);
+  }
+
+  void AddPart(ElementType type, int64_t n, MmvqArgs* args) {
+    const int64_t bytes = (WeightRowBytes(type, args->k) * n + 255) / 256 * 256;
+    if (used_ + bytes > kArenaBytes) used_ = 0;
+    args->parts[args->n_parts] = {weights_ + used_, n, nullptr, out_ + args->n_parts * 2000000, n};
+    ++args->n_parts;
+    used_ += bytes;
+    total_ += bytes;
+  }
+
+  MmvqArgs Empty(ElementType type, int64_t k, int64_t m, bool residual, const Variant& variant) {
     MmvqArgs args;
     args.type = type;
     args.k = k;
@@ -143,16 +193,7 @@ class Bench {
     args.residual = residual;
     args.streamed = variant.streamed;
     args.activations = planes_;
-    args.gate = gated ? MmvqGate::kSilu : MmvqGate::kNone;
-    for (const int64_t n : rows) {
-      const int64_t bytes = (WeightRowBytes(type, k) * n + 255) / 256 * 256;
-      if (used_ + bytes > kArenaBytes) used_ = 0;
-      args.parts[args.n_parts] = {weights_ + used_, n, nullptr, out_ + args.n_parts * 2000000, n};
-      ++args.n_parts;
-      used_ += bytes;
-      total_ += bytes;
-    }
-    Launch(args, variant);
+    return args;
   }
 
   void Small(bool with_small, const Variant& variant) {
@@ -162,19 +203,20 @@ class Bench {
           "a small kernel");
   }
 
-  void EnqueueLayer(int layer, int64_t m, const Variant& variant, bool with_small) {
+  void EnqueueLayer(const Model& model, int layer, int64_t m, const Variant& variant,
+                    bool with_small) {
     // The layers whose V and W_down have more bits.
-    const bool more = layer < 3 || layer >= 25 || layer % 3 == 2;
+    const int eighth = model.layers / 8;
+    const bool more = layer < eighth || layer >= 7 * model.layers / 8 || (layer - eighth) % 3 == 2;
     const ElementType high = more ? ElementType::kQ6_K : ElementType::kQ4_K;
     Small(with_small, variant);
-    Product(ElementType::kQ4_K, {3584, 512}, 3584, m, false, false, variant);
-    Product(high, {512}, 3584, m, false, false, variant);
+    Qkv(model, high, m, variant);
     for (int i = 0; i < 3; ++i) Small(with_small, variant);
-    Product(ElementType::kQ4_K, {3584}, 3584, m, false, false, variant);
+    Product(ElementType::kQ4_K, {model.width}, model.q, m, false, false, variant);
     Small(with_small, variant);
-    Product(ElementType::kQ4_K, {18944, 18944}, 3584, m, false, true, variant);
+    Product(ElementType::kQ4_K, {model.inner, model.inner}, model.width, m, false, true, variant);
     Small(with_small, variant);
-    Product(high, {3584}, 18944, m, true, false, variant);
+    Product(high, {model.width}, model.inner, m, true, false, variant);
   }
 
   double TimeOf(const std::function<void()>& enqueue) {
@@ -206,33 +248,55 @@ class Bench {
   int64_t total_ = 0;
 };
 
-void RunAll() {
+constexpr ElementType kQ4_0 = ElementType::kQ4_0;
+constexpr ElementType kQ8_0 = ElementType::kQ8_0;
+constexpr ElementType kQ4_K = ElementType::kQ4_K;
+constexpr ElementType kQ5_K = ElementType::kQ5_K;
+constexpr ElementType kQ6_K = ElementType::kQ6_K;
+
+// 1,024 for the 896 columns of the 0.5B: the padding of rows is random here.
+constexpr Shape kShapes[] = {{"7b", "gate, up", kQ4_K, 18944, 3584, 1, false, true},
+                             {"7b", "down", kQ4_K, 3584, 18944, 1, true, false},
+                             {"7b", "down", kQ6_K, 3584, 18944, 1, true, false},
+                             {"7b", "Q", kQ4_K, 3584, 3584, 1, false, false},
+                             {"7b", "output", kQ6_K, 152064, 3584, 1, true, false},
+                             {"4b", "gate, up", kQ4_K, 9728, 2560, 1, false, true},
+                             {"4b", "down", kQ4_K, 2560, 9728, 1, true, false},
+                             {"4b", "down", kQ6_K, 2560, 9728, 1, true, false},
+                             {"4b", "Q", kQ4_K, 4096, 2560, 1, false, false},
+                             {"4b", "V", kQ6_K, 1024, 2560, 1, false, false},
+                             {"4b", "projection", kQ4_K, 2560, 4096, 1, false, false},
+                             {"4b", "output", kQ6_K, 151936, 2560, 1, true, false},
+                             {"05b", "gate, up", kQ4_0, 4864, 1024, 1, false, true},
+                             {"05b", "down", kQ4_0, 896, 4864, 1, true, false},
+                             {"05b", "output", kQ4_0, 151936, 1024, 1, true, false},
+                             {"none", "q8_0", kQ8_0, 4096, 4096, 1, false, false},
+                             {"none", "q5_k", kQ5_K, 4096, 14336, 1, false, false}};
+
+void RunAll(const char* only) {
+  const auto wanted = [&](const char* name) {
+    return only == nullptr || std::strcmp(only, name) == 0;
+  };
   Bench bench;
   for (const int64_t m : {1, 8}) {
-    // 1,024 for the 896 columns of the 0.5B: the padding of rows is random here.
-    for (const Shape& shape : {Shape{"gate, up", ElementType::kQ4_K, 18944, 3584, m, false, true},
-                               Shape{"down", ElementType::kQ4_K, 3584, 18944, m, true, false},
-                               Shape{"down", ElementType::kQ6_K, 3584, 18944, m, true, false},
-                               Shape{"Q", ElementType::kQ4_K, 3584, 3584, m, false, false},
-                               Shape{"output", ElementType::kQ6_K, 152064, 3584, m, true, false},
-                               Shape{"gate, up", ElementType::kQ4_0, 4864, 1024, m, false, true},
-                               Shape{"down", ElementType::kQ4_0, 896, 4864, m, true, false},
-                               Shape{"output", ElementType::kQ4_0, 151936, 1024, m, true, false},
-                               Shape{"q8_0", ElementType::kQ8_0, 4096, 4096, m, false, false},
-                               Shape{"q5_k", ElementType::kQ5_K, 4096, 14336, m, false, false}}) {
-      bench.RunShape(shape);
+    for (Shape shape : kShapes) {
+      shape.m = m;
+      if (wanted(shape.model)) bench.RunShape(shape);
     }
   }
-  for (const bool with_small : {false, true}) {
-    for (const Variant& variant : kVariants) bench.RunChain(variant, 1, with_small);
-    bench.RunChain(kVariants[2], 8, with_small);
+  for (const Model& model : kModels) {
+    if (!wanted(model.name)) continue;
+    for (const bool with_small : {false, true}) {
+      for (const Variant& variant : kVariants) bench.RunChain(model, variant, 1, with_small);
+      bench.RunChain(model, kVariants[2], 8, with_small);
+    }
   }
 }
 
 }  // namespace
 }  // namespace minfer::kernels::cuda
 
-int main() {
-  minfer::kernels::cuda::RunAll();
+int main(int argc, char** argv) {
+  minfer::kernels::cuda::RunAll(argc > 1 ? argv[1] : nullptr);
   return 0;
 }

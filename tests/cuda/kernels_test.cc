@@ -94,6 +94,86 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
   }
 }
 
+// Three matrices of several types; parts without rows are left out.
+struct MixedCase {
+  ElementType types[3];
+  int64_t sizes[3];
+  int64_t k;
+};
+
+TEST_CASE("CUDA kernels: parts of several types have the bits that they have alone", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  constexpr ElementType kQ4_0 = ElementType::kQ4_0, kQ4_1 = ElementType::kQ4_1,
+                        kQ5_0 = ElementType::kQ5_0, kQ5_1 = ElementType::kQ5_1,
+                        kQ8_0 = ElementType::kQ8_0, kQ4_K = ElementType::kQ4_K,
+                        kQ5_K = ElementType::kQ5_K, kQ6_K = ElementType::kQ6_K;
+  for (const MixedCase& one : {MixedCase{{kQ4_K, kQ4_K, kQ6_K}, {4096, 1024, 1024}, 2560},
+                               MixedCase{{kQ4_K, kQ4_K, kQ6_K}, {3584, 512, 512}, 3584},
+                               MixedCase{{kQ4_K, kQ4_K, kQ6_K}, {21, 0, 9}, 256},
+                               MixedCase{{kQ6_K, kQ4_K, kQ5_K}, {37, 70, 5}, 768},
+                               MixedCase{{kQ5_K, kQ5_K, kQ6_K}, {4096, 1024, 1000}, 4096},
+                               MixedCase{{kQ4_K, kQ8_0, kQ8_0}, {1041, 257, 257}, 4096},
+                               MixedCase{{kQ4_K, kQ6_K, kQ4_K}, {60000, 20000, 16}, 512},
+                               MixedCase{{kQ5_0, kQ5_0, kQ8_0}, {896, 128, 128}, 896},
+                               MixedCase{{kQ5_1, kQ5_0, kQ8_0}, {33, 1, 129}, 640},
+                               MixedCase{{kQ4_0, kQ4_1, kQ8_0}, {40, 17, 16}, 96},
+                               MixedCase{{kQ8_0, kQ4_1, kQ4_0}, {16, 5000, 9}, 11008}}) {
+    std::vector<Matrix> matrices;
+    for (size_t i = 0; i < 3; ++i) {
+      matrices.push_back(
+          MakeMatrix(one.types[i], std::max<int64_t>(one.sizes[i], 1), one.k, 7 + i));
+    }
+    for (const int64_t m : {1, 3, 8}) {
+      INFO("types " << static_cast<int>(one.types[0]) << " " << static_cast<int>(one.types[1])
+                    << " " << static_cast<int>(one.types[2]) << " k " << one.k << " m " << m);
+      Random random(static_cast<uint32_t>(m + one.k));
+      const DeviceBytes dx = ToDevice(random.Values(static_cast<size_t>(m * one.k)));
+      const DeviceBytes bias = ToDevice(random.Values(static_cast<size_t>(one.sizes[0])));
+      const DeviceBytes rows(
+          static_cast<size_t>(kernels::cuda::QuantizedBytes(m, one.k, false, true)));
+      Quantize(dx, m, one.k, false, true, rows, stream);
+      std::vector<std::unique_ptr<DeviceBytes>> weights, alone, together;
+      kernels::cuda::MmvqArgs args;
+      args.k = one.k;
+      args.activations = rows.as<void>();
+      args.m = m;
+      args.streamed = true;
+      args.n_parts = 3;
+      for (size_t i = 0; i < 3; ++i) {
+        const auto bytes =
+            static_cast<size_t>(m * std::max<int64_t>(one.sizes[i], 1)) * sizeof(float);
+        weights.push_back(
+            std::make_unique<DeviceBytes>(matrices[i].packed.data(), matrices[i].packed.size()));
+        alone.push_back(std::make_unique<DeviceBytes>(bytes));
+        together.push_back(std::make_unique<DeviceBytes>(bytes));
+        for (const auto& to : {alone.back().get(), together.back().get()}) {
+          REQUIRE(cudaMemsetAsync(to->as<void>(), 0, bytes, stream.get()) == cudaSuccess);
+        }
+        args.parts[i] = {weights[i]->as<void>(), one.sizes[i], i == 0 ? bias.as<float>() : nullptr,
+                         together[i]->as<float>(), one.sizes[i]};
+        kernels::cuda::MmvqArgs single = args;
+        single.type = one.types[i];
+        single.n_parts = 1;
+        single.parts[0] = args.parts[i];
+        single.parts[0].out = alone[i]->as<float>();
+        REQUIRE(kernels::cuda::Mmvq(single, stream.get()) == KernelStatus::kOk);
+      }
+      REQUIRE(kernels::cuda::MmvqMixed(args, one.types, stream.get()) == KernelStatus::kOk);
+      REQUIRE(stream.Wait());
+      for (size_t i = 0; i < 3; ++i) {
+        CHECK(alone[i]->Read() == together[i]->Read());
+        CHECK(together[i]->GuardsHold());
+      }
+      // What it does not take is refused, not forgotten.
+      args.streamed = false;
+      CHECK(kernels::cuda::MmvqMixed(args, one.types, stream.get()) == KernelStatus::kBadShape);
+      args.streamed = args.residual = true;
+      CHECK(kernels::cuda::MmvqMixed(args, one.types, stream.get()) == KernelStatus::kBadShape);
+    }
+  }
+}
+
 TEST_CASE("CUDA kernels: parts of one launch have the bits that they have alone", "[cuda]") {
   if (!CudaIsHere()) return;
   const TestStream stream;

@@ -53,6 +53,13 @@ std::vector<Tensor> Tensors(const RandomModelSpec& s) {
   return list;
 }
 
+ElementType TypeOf(const RandomModelSpec& spec, const Tensor& tensor) {
+  if (tensor.dims.size() != 2) return ElementType::kF32;
+  const bool has_more = tensor.name.find("attn_v.") != std::string::npos ||
+                        tensor.name.find("ffn_down.") != std::string::npos;
+  return has_more ? spec.v_type.value_or(spec.type) : spec.type;
+}
+
 void SetMetadata(const RandomModelSpec& s, GgufWriter* writer) {
   const std::string& a = s.architecture;
   auto u32 = [&](const char* key, int32_t value) {
@@ -94,8 +101,7 @@ std::string MakeRandomModel(const RandomModelSpec& spec) {
   SetMetadata(spec, &writer);
   const std::vector<Tensor> tensors = Tensors(spec);
   for (const Tensor& tensor : tensors) {
-    const ElementType type = tensor.dims.size() == 2 ? spec.type : ElementType::kF32;
-    MF_REQUIRE_OK(writer.AddTensor(tensor.name, type, tensor.dims));
+    MF_REQUIRE_OK(writer.AddTensor(tensor.name, TypeOf(spec, tensor), tensor.dims));
   }
   std::mt19937_64 random(spec.seed);
   StatusOr<std::string> bytes =
@@ -112,8 +118,8 @@ std::string MakeRandomModel(const RandomModelSpec& spec) {
           }
         }
         std::vector<uint8_t> blocks(writer.tensor_bytes(index));
-        REQUIRE(kernels::QuantizeRow(matrix ? spec.type : ElementType::kF32, values.data(),
-                                     blocks.data(), n) == kernels::KernelStatus::kOk);
+        REQUIRE(kernels::QuantizeRow(TypeOf(spec, tensor), values.data(), blocks.data(), n) ==
+                kernels::KernelStatus::kOk);
         return out(blocks);
       });
   MF_REQUIRE_OK(bytes);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tensor/element_type.h"
@@ -23,6 +24,7 @@ struct RandomModelSpec {
   int32_t n_tokens = 0;                  // 0: no tokenizer; else fewer or as many tokens as rows
   int32_t window = 0;                    // A.attention.sliding_window
   ElementType type = ElementType::kF32;  // of the matrices
+  std::optional<ElementType> v_type;     // of V and W_down, where it is another
   float embedding_scale = 1.0f;
   float ffn_scale = 1.0f;        // of gate and up
   float bias_scale = 1.0f;       // of Q and K biases (qwen2)

@@ -111,4 +111,10 @@ inline constexpr int64_t kMaxPlaneColumns = 1024;
 
 KernelStatus Mmvq(const MmvqArgs& args, KernelStream stream);
 
+// Whether parts of both types go into one launch. Those that files mix in Q, K and V do.
+bool MixesMmvq(ElementType a, ElementType b);
+// Parts of several types, types[p] that of part p, each with the bits that it has alone: streamed,
+// without norm, gate and residual rows. args.type is not read.
+KernelStatus MmvqMixed(const MmvqArgs& args, const ElementType* types, KernelStream stream);
+
 }  // namespace minfer::kernels::cuda

@@ -80,6 +80,16 @@ KernelStatus MmvqStream32(const MmvqArgs& args, KernelStream stream);
 KernelStatus MmvqStream256(const MmvqArgs& args, KernelStream stream);
 KernelStatus Mmvq32(const MmvqArgs& args, KernelStream stream);
 KernelStatus Mmvq256(const MmvqArgs& args, KernelStream stream);
+KernelStatus MmvqMixed32(const MmvqArgs& args, const ElementType* types, KernelStream stream);
+KernelStatus MmvqMixed256(const MmvqArgs& args, const ElementType* types, KernelStream stream);
+
+namespace {
+
+bool IsSuperBlock(ElementType type) {
+  return type == ElementType::kQ4_K || type == ElementType::kQ5_K || type == ElementType::kQ6_K;
+}
+
+}  // namespace
 
 KernelStatus Mmvq(const MmvqArgs& args, KernelStream stream) {
   if (args.m < 0 || args.k < 0 || args.m > kMmvqMaxRows || args.n_parts < 0 ||
@@ -120,6 +130,28 @@ KernelStatus Mmvq(const MmvqArgs& args, KernelStream stream) {
       if (streamed) return MmvqStream32(args, stream);
       return Mmvq32(args, stream);
   }
+}
+
+// Q8_0 is found beside super-blocks too.
+bool MixesMmvq(ElementType a, ElementType b) {
+  if (!HasMmvq(a) || !HasMmvq(b)) return false;
+  return IsSuperBlock(a) == IsSuperBlock(b) || a == ElementType::kQ8_0 || b == ElementType::kQ8_0;
+}
+
+KernelStatus MmvqMixed(const MmvqArgs& args, const ElementType* types, KernelStream stream) {
+  if (args.m < 0 || args.m > kMmvqMaxRows || args.n_parts < 0 || args.n_parts > kMmvqMaxParts ||
+      !args.streamed || args.residual || args.gate != MmvqGate::kNone || args.norm.x != nullptr ||
+      args.planes.out != nullptr) {
+    return KernelStatus::kBadShape;
+  }
+  bool super_blocks = false;
+  for (int p = 0; p < args.n_parts; ++p) {
+    if (args.parts[p].n < 0 || !StreamsMmvq(types[p], args.k)) return KernelStatus::kBadShape;
+    super_blocks = super_blocks || IsSuperBlock(types[p]);
+  }
+  if (super_blocks && args.k % 256 != 0) return KernelStatus::kBadShape;
+  if (args.m == 0) return KernelStatus::kOk;
+  return super_blocks ? MmvqMixed256(args, types, stream) : MmvqMixed32(args, types, stream);
 }
 
 }  // namespace minfer::kernels::cuda

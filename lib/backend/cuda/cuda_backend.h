@@ -259,7 +259,7 @@ class CudaBackend final : public Backend {
   uint64_t FewHalvesAt(const Graph& graph, const Node& node) const;
   uint64_t MatMulScratch(const Graph& graph, const Node& node) const;
   void ReportMatMul(const NodeCall& call, const WeightInfo& info, const ActivationForm& form,
-                    int64_t m, bool result_planes);
+                    int64_t m, bool result_planes, bool mixed);
 
   // cuda_many_rows.cc
   bool StagesRaw() const;

@@ -29,6 +29,14 @@ const Node* FirstReader(const Graph& graph, ValueId value) {
   return nullptr;
 }
 
+kernels::KernelStatus LaunchMmvq(const kernels::cuda::MmvqArgs& args, const ElementType* types,
+                                 kernels::cuda::KernelStream stream) {
+  const bool one_type =
+      std::all_of(types, types + args.n_parts, [&](ElementType type) { return type == args.type; });
+  return one_type ? kernels::cuda::Mmvq(args, stream)
+                  : kernels::cuda::MmvqMixed(args, types, stream);
+}
+
 }  // namespace
 
 // Scratch for the activations of a node as MMVQ takes them.
@@ -92,7 +100,8 @@ uint64_t CudaBackend::MatMulScratch(const Graph& graph, const Node& node) const 
 }
 
 void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
-                               const ActivationForm& form, int64_t m, bool result_planes) {
+                               const ActivationForm& form, int64_t m, bool result_planes,
+                               bool mixed) {
   const bool integer = UsesMmvq(options_, info.type);
   const bool normed = held_.normed == call.node->inputs[0];
   const bool made = !normed && planes_.by_producer && planes_.value == call.node->inputs[0];
@@ -105,7 +114,8 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                                 form.residual ? ", residual activations" : "",
                                 normed ? ", norm on the way" : "",
                                 made ? ", quantised where they are made" : "",
-                                result_planes ? ", result quantised too" : "")
+                                result_planes ? ", result quantised too" : "",
+                                mixed ? ", another type in the same launch" : "")
                : small ? "f16 tensor cores, few rows"
                        : "decode, then float dot";
   row.reason = integer && form.streamed           ? "few rows"
@@ -118,8 +128,9 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                : !HasMmvq(info.type)              ? StrCat("no integer dot for ", type)
                : options_.mmvq                    ? "tuning kq_mmvq=0"
                                                   : "tuning mmvq=0";
-  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (result_planes ? 8 : 0) +
-                          (normed ? 4 : 0) + (made ? 2 : 0) + (form.residual ? 1 : 0);
+  const int32_t variant = static_cast<int32_t>(info.type) * 32 + (mixed ? 16 : 0) +
+                          (result_planes ? 8 : 0) + (normed ? 4 : 0) + (made ? 2 : 0) +
+                          (form.residual ? 1 : 0);
   CountReport(call, info.ne0, variant, std::move(row));
 }
 
@@ -196,10 +207,18 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   group.residual = form.residual;
   group.gate = gate;
   group.streamed = form.streamed;
+  ElementType types[kernels::cuda::kMmvqMaxParts] = {};
   const void* halves = nullptr;
   if (result != nullptr) group.planes = result->target;
+  const bool norms = held_.normed == call.node->inputs[0];
+  const bool mixes = form.streamed && form.all_quantized && !form.residual && !norms;
   for (const Product& product : products) {
-    ReportMatMul(call, *product.info, form, shape.rows, result != nullptr);
+    const ElementType type = product.info->type;
+    const bool mixed =
+        mixes && std::any_of(products.begin(), products.end(), [&](const Product& p) {
+          return p.info->type != type && kernels::cuda::MixesMmvq(p.info->type, type);
+        });
+    ReportMatMul(call, *product.info, form, shape.rows, result != nullptr, mixed);
   }
   MF_ASSIGN_OR_RETURN(group.norm, TakeNorm(call, products));
   for (const Product& product : products) {
@@ -218,12 +237,16 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
     if (group.norm.x == nullptr) {
       MF_ASSIGN_OR_RETURN(group.activations, QuantizedInput(call, form));
     }
-    // Neighbours of the same type share the launch.
-    if (group.n_parts > 0 &&
-        (group.type != type || group.n_parts == kernels::cuda::kMmvqMaxParts)) {
-      MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, queue())));
+    // Neighbours share the launch: of the same type, or of types that a kernel takes together.
+    const auto joins = [&](ElementType other) {
+      return other == type || (mixes && kernels::cuda::MixesMmvq(other, type));
+    };
+    if (group.n_parts == kernels::cuda::kMmvqMaxParts ||
+        !std::all_of(types, types + group.n_parts, joins)) {
+      MF_RETURN_IF_ERROR(FromKernel(call, LaunchMmvq(group, types, queue())));
       group.n_parts = 0;
     }
+    types[group.n_parts] = type;
     group.type = type;
     group.k = product.info->ne0;
     group.parts[group.n_parts++] = {product.weights, product.info->ne1, product.bias, product.out,
@@ -235,7 +258,7 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
     held_.product = group;
     return OkStatus();
   }
-  MF_RETURN_IF_ERROR(FromKernel(call, kernels::cuda::Mmvq(group, queue())));
+  MF_RETURN_IF_ERROR(FromKernel(call, LaunchMmvq(group, types, queue())));
   if (result != nullptr) planes_ = *result;
   return OkStatus();
 }

@@ -84,9 +84,9 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
 }
 
 // The walk: each lever pulled changes the report on kernels, the graph or nothing at all, and keeps
-// the results within its class. only: the levers to pull; empty: all.
-void WalkLevers(const std::string& path, int32_t device, LeverDevice without,
-                const std::set<std::string>& only = {}) {
+// the results within its class. only: the levers to pull; empty: all. The report with none pulled.
+std::string WalkLevers(const std::string& path, int32_t device, LeverDevice without,
+                       const std::set<std::string>& only = {}) {
   const std::vector<int32_t> prompt = {1, 262, 261, 70, 80, 3, 200, 263, 262, 13, 99, 258};
   std::shared_ptr<const Model> model = LoadModel(path, device);
   auto run = [&](const std::string& tuning, std::vector<KernelReport>* report) {
@@ -144,16 +144,11 @@ void WalkLevers(const std::string& path, int32_t device, LeverDevice without,
     const bool same_isa = name == "isa" && FindDevices().front()->info().level == "generic";
     if (!absent && !same_isa && name != "kv_shuffle") CHECK(text(report) != text(base_report));
   }
+  return text(base_report);
 }
 
-TEST_CASE("Tuning: the walk over the table keeps each result in its class", "[engine]") {
-  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), 0, LeverDevice::kCuda);
-}
-
-TEST_CASE("Tuning: the walk over the table on CUDA", "[engine][cuda]") {
-  const std::optional<int32_t> device = CudaDeviceIndex();
-  if (!device.has_value()) return;
-  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device, LeverDevice::kCpu);
+// Heads and rows that every kernel takes.
+RandomModelSpec WideSpec(ElementType type) {
   RandomModelSpec spec;
   spec.n_embd = 256;
   spec.n_heads = 4;
@@ -161,10 +156,41 @@ TEST_CASE("Tuning: the walk over the table on CUDA", "[engine][cuda]") {
   spec.head_dim = 64;
   spec.n_ff = 512;
   spec.n_vocab = 512;
-  spec.type = ElementType::kQ4_K;
-  WalkLevers(MakeRandomModel(spec), *device, LeverDevice::kCpu, {"kq_mmvq", "fa_prefill"});
-  spec.type = ElementType::kF16;
-  WalkLevers(MakeRandomModel(spec), *device, LeverDevice::kCpu, {"small_m_gemm"});
+  spec.type = type;
+  return spec;
+}
+
+// As files in Q4_K_M have it: V with more bits than Q and K.
+RandomModelSpec MixedSpec() {
+  RandomModelSpec spec = WideSpec(ElementType::kQ4_K);
+  spec.v_type = ElementType::kQ6_K;
+  return spec;
+}
+
+TEST_CASE("Tuning: the walk over the table keeps each result in its class", "[engine]") {
+  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), 0, LeverDevice::kCuda);
+}
+
+TEST_CASE("Tuning: Q, K and V of two types in one group", "[engine]") {
+  WalkLevers(MakeRandomModel(MixedSpec()), 0, LeverDevice::kCuda, {"fuse_qkv"});
+}
+
+TEST_CASE("Tuning: the walk over the table on CUDA", "[engine][cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  WalkLevers(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device, LeverDevice::kCpu);
+  WalkLevers(MakeRandomModel(WideSpec(ElementType::kQ4_K)), *device, LeverDevice::kCpu,
+             {"kq_mmvq", "fa_prefill"});
+  WalkLevers(MakeRandomModel(WideSpec(ElementType::kF16)), *device, LeverDevice::kCpu,
+             {"small_m_gemm"});
+}
+
+TEST_CASE("Tuning: Q, K and V of two types in one launch on CUDA", "[engine][cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::string report =
+      WalkLevers(MakeRandomModel(MixedSpec()), *device, LeverDevice::kCpu, {"fuse_qkv"});
+  CHECK(report.find("another type in the same launch") != std::string::npos);
 }
 
 }  // namespace
