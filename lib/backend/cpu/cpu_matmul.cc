@@ -224,7 +224,7 @@ Status CpuBackend::ExecuteMatMul(const NodeCall& call) {
 
 // Only for products that no pass takes into a group, so that fused and unfused graphs make the same
 // choice: those that nobody but the host reads (the logits), and those of long rows that are added
-// to the residual stream.
+// to the residual stream, where attention has not averaged them.
 bool CpuBackend::UsesResidual(const Graph& graph, const Node& node) const {
   const WeightInfo& info = graph.weight(node.weights[0]);
   if (!options_.residual_activations || !kernels::HasResidual(FormatFor(info.type))) {
@@ -232,7 +232,10 @@ bool CpuBackend::UsesResidual(const Graph& graph, const Node& node) const {
   }
   const Node* reader = FirstReader(graph, node.outputs[0]);
   if (reader == nullptr) return graph.value(node.outputs[0]).is_output;
-  return info.ne0 > info.ne1 && reader->op == OpKind::kAdd;
+  const NodeId producer = graph.value(node.inputs[0]).producer;
+  const bool attends =
+      producer != kNoId && graph.nodes[static_cast<size_t>(producer)].op == OpKind::kAttention;
+  return info.ne0 > info.ne1 && reader->op == OpKind::kAdd && !attends;
 }
 
 // Twice the 8-bit rows, the residuals in between as floats, and a tile of the second product for

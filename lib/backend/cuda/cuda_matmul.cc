@@ -55,7 +55,10 @@ bool CudaBackend::UsesResidual(const Graph& graph, const Node& node) const {
   if (!options_.residual_activations || !UsesMmvq(options_, info.type)) return false;
   const Node* reader = FirstReader(graph, node.outputs[0]);
   if (reader == nullptr) return graph.value(node.outputs[0]).is_output;
-  return info.ne0 > info.ne1 && reader->op == OpKind::kAdd;
+  const NodeId producer = graph.value(node.inputs[0]).producer;
+  const bool attends =
+      producer != kNoId && graph.nodes[static_cast<size_t>(producer)].op == OpKind::kAttention;
+  return info.ne0 > info.ne1 && reader->op == OpKind::kAdd && !attends;
 }
 
 // What the products of a node need besides a gate's result: of both ways, so that the scratch of
