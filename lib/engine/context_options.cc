@@ -132,6 +132,7 @@ GraphParams StepParams(const ContextConfig& config, int32_t decode_rows, int32_t
   params.decode_rows = decode_rows;
   params.prefill_rows = prefill_rows;
   params.output_rows = output_rows;
+  params.outputs_all = output_rows == decode_rows + prefill_rows;
   params.sequences = config.n_sessions;
   params.pages_per_sequence = PageTableColumns(config.kv);
   params.fuse_qkv = config.tuning.fuse_qkv;

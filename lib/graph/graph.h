@@ -73,8 +73,9 @@ struct Node {
 struct GraphParams {
   int32_t decode_rows = 0;
   int32_t prefill_rows = 0;
-  int32_t output_rows = 0;         // rows of logits
-  int32_t sequences = 1;           // rows of each page table
+  int32_t output_rows = 0;   // rows of logits
+  bool outputs_all = false;  // they are all rows in their order: selecting them changes nothing
+  int32_t sequences = 1;     // rows of each page table
   int32_t pages_per_sequence = 1;  // columns of each page table
   bool fuse_qkv = true;
   bool fuse_gate_up = true;

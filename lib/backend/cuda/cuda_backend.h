@@ -152,6 +152,9 @@ class CudaBackend final : public Backend {
   struct Held {
     ValueId value = kNoId;  // of a product
     kernels::cuda::MmvqArgs product;
+    int selections = 0;  // of all rows, that come before what is added to it
+    ValueId selected = kNoId;
+    BufferRange selected_from;
     bool rotates = false;
     kernels::cuda::RopeArgs rope;
     ValueId expert_gate = kNoId;  // of products of experts, the second after the first
@@ -289,7 +292,9 @@ class CudaBackend final : public Backend {
   ActivationForm FormOf(const Graph& graph, const Node& node) const;
   // Where the node's kernel quantises its output, for the next node; no value: nowhere.
   StatusOr<Planes> PlanesForNext(const NodeCall& call, uint64_t scratch_offset);
-  bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const;
+  bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product);
+  bool SelectsThenAdds(const NodeCall& call) const;
+  Status SelectHeld(const NodeCall& call);
   Status AddToHeld(const NodeCall& call);
   bool HoldsForStore(const NodeCall& call) const;
   bool HoldsForAttention(const NodeCall& call);

@@ -70,15 +70,52 @@ StatusOr<CudaBackend::Planes> CudaBackend::PlanesForNext(const NodeCall& call,
 }
 
 // A product that only the next node reads, to add something to it.
-bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const {
+bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) {
   const Node* next = NextNode();
   if (direct_ || !options_.fuse_add || call.node->op != OpKind::kMatMul || !product.streamed ||
-      product.norm.x != nullptr || next == nullptr || next->op != OpKind::kAdd) {
+      product.norm.x != nullptr || next == nullptr) {
     return false;
   }
   const ValueId value = call.node->outputs[0];
-  return std::count(next->inputs.begin(), next->inputs.end(), value) == 1 &&
-         CountReads(*call.graph, value) == 1;
+  if (CountReads(*call.graph, value) != 1) return false;
+  held_.selections = SelectsThenAdds(call) ? 2 : 0;
+  return held_.selections > 0 || (next->op == OpKind::kAdd &&
+                                  std::count(next->inputs.begin(), next->inputs.end(), value) == 1);
+}
+
+// The last layer selects the rows that are wanted, of a product and of what is added to it. Where
+// those are all rows, in their order, nothing is to be done.
+bool CudaBackend::SelectsThenAdds(const NodeCall& call) const {
+  if (!call.graph->params.outputs_all || split_.next + 3 >= split_.key.end) return false;
+  const Node* nodes = &split_.graph->nodes[static_cast<size_t>(split_.next)];
+  const Node& first = nodes[1];
+  const Node& second = nodes[2];
+  const Node& add = nodes[3];
+  if (first.op != OpKind::kSelectRows || second.op != OpKind::kSelectRows ||
+      add.op != OpKind::kAdd || first.inputs[0] != call.node->outputs[0] ||
+      second.inputs[0] == first.outputs[0]) {
+    return false;
+  }
+  const auto adds = [&](const Node& node) {
+    return std::count(add.inputs.begin(), add.inputs.end(), node.outputs[0]) == 1 &&
+           CountReads(*call.graph, node.outputs[0]) == 1;
+  };
+  return adds(first) && adds(second);
+}
+
+Status CudaBackend::SelectHeld(const NodeCall& call) {
+  KernelReport row;
+  row.kernel = "none";
+  row.reason = "all rows are outputs";
+  CountReport(call, 0, 1, std::move(row));
+  --held_.selections;
+  if (call.node->inputs[0] == held_.value) {
+    held_.value = call.node->outputs[0];
+  } else {
+    held_.selected = call.node->outputs[0];
+    held_.selected_from = call.inputs[0];
+  }
+  return OkStatus();
 }
 
 Status CudaBackend::AddToHeld(const NodeCall& call) {
@@ -86,7 +123,23 @@ Status CudaBackend::AddToHeld(const NodeCall& call) {
   kernels::cuda::MmvqPart& part = held_.product.parts[0];
   MF_ASSIGN_OR_RETURN(part.add, Floats(call.inputs[other]));
   MF_ASSIGN_OR_RETURN(part.out, Floats(call.outputs[0]));
-  held_.value = kNoId;
+  if (held_.selected == call.node->inputs[other]) {
+    const BufferRange& from = held_.selected_from;
+    const BufferRange& out = call.outputs[0];
+    const bool apart = from.offset + from.bytes <= out.offset ||
+                       out.offset + out.bytes <= from.offset || from.offset == out.offset;
+    if (from.buffer != out.buffer || apart) {
+      MF_ASSIGN_OR_RETURN(part.add, Floats(from));
+    } else {
+      // The sum may lie across what the selection reads, which has ended for the plan.
+      MF_ASSIGN_OR_RETURN(const float* source, Floats(from));
+      MF_ASSIGN_OR_RETURN(float* target, Floats(call.inputs[other]));
+      MF_RETURN_IF_ERROR(runtime_->Check(
+          cudaMemcpyAsync(target, source, from.bytes, cudaMemcpyDeviceToDevice, stream_->get()),
+          "enqueuing a copy"));
+    }
+  }
+  held_.value = held_.selected = kNoId;
   KernelReport row;
   row.kernel = "added to the product by its kernel";
   row.reason = "the product has no other reader";
@@ -154,8 +207,10 @@ StatusOr<kernels::cuda::MmvqNorm> CudaBackend::TakeNorm(const NodeCall& call,
 
 Status CudaBackend::CheckHeld(const NodeCall& call) const {
   const auto& inputs = call.node->inputs;
-  const bool adds =
-      call.node->op == OpKind::kAdd && std::count(inputs.begin(), inputs.end(), held_.value) == 1;
+  const bool adds = held_.selections > 0
+                        ? call.node->op == OpKind::kSelectRows
+                        : call.node->op == OpKind::kAdd &&
+                              std::count(inputs.begin(), inputs.end(), held_.value) == 1;
   if (held_.value != kNoId && !adds) return NodeError(call, "a product still waits for its sum");
   if (held_.normed != kNoId && (inputs.empty() || inputs[0] != held_.normed)) {
     return NodeError(call, "a norm still waits for its product");

@@ -62,6 +62,7 @@ Status CudaBackend::ExecuteGetRows(const NodeCall& call) {
 }
 
 Status CudaBackend::ExecuteSelectRows(const NodeCall& call) {
+  if (held_.value != kNoId) return SelectHeld(call);
   const ValueShape& from = call.graph->value(call.node->inputs[0]).shape;
   const ValueShape& to = call.graph->value(call.node->outputs[0]).shape;
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
