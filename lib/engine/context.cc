@@ -180,9 +180,10 @@ Status Context::AllocateTop() {
   return OkStatus();
 }
 
-BufferRange Context::DeviceLogits(int32_t slot, int64_t rows) const {
+BufferRange Context::DeviceLogits(int32_t side, int32_t slot, int64_t rows) const {
   const uint64_t row = static_cast<uint64_t>(model_->description().hp.n_vocab) * sizeof(float);
-  return {device_logits_, static_cast<uint64_t>(slot) * row, static_cast<uint64_t>(rows) * row};
+  const auto first = static_cast<uint64_t>(side * config_.n_sessions + slot);
+  return {device_logits_, first * row, static_cast<uint64_t>(rows) * row};
 }
 
 Status Context::FetchLogits(Session* session, bool leads) {
@@ -201,9 +202,9 @@ Status Context::FetchLogits(Session* session, bool leads) {
     changed_.notify_all();
   }
   if (!session->logits_on_device_) return OkStatus();
-  MF_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Event> event,
-      LogitsBackend().Read(DeviceLogits(session->slot_, 1), SessionLogits(session->slot_)));
+  MF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event,
+                      LogitsBackend().Read(DeviceLogits(session->logits_side_, session->slot_, 1),
+                                           SessionLogits(session->slot_)));
   MF_RETURN_IF_ERROR(event->Wait());
   session->logits_on_device_ = false;
   return OkStatus();

@@ -113,7 +113,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void SetCancelFlags(absl::Span<const std::atomic<bool>* const> flags);
   // What the leader saw of the backends, for others.
   void PublishStatistics();
-  BufferRange DeviceLogits(int32_t slot, int64_t rows) const;
+  BufferRange DeviceLogits(int32_t side, int32_t slot, int64_t rows) const;
   // Brings the session's row of logits to the host, where it is not there yet. `leads`: the caller
   // leads a step, and the backend is its own.
   Status FetchLogits(Session* session, bool leads);

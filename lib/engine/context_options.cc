@@ -177,8 +177,9 @@ TopSizes MeasureTop(const ContextConfig& config, const ModelDescription& model,
   const int64_t n_vocab = model.hp.n_vocab;
   sizes.entries = backend.TopBytes(config.max_outputs, n_vocab);
   if (sizes.entries == 0) return sizes;
+  // Of the last step and of the one that runs.
   sizes.logits =
-      static_cast<uint64_t>(config.n_sessions) * static_cast<uint64_t>(n_vocab) * sizeof(float);
+      2 * static_cast<uint64_t>(config.n_sessions) * static_cast<uint64_t>(n_vocab) * sizeof(float);
   sizes.host = static_cast<uint64_t>(config.max_outputs) * kMaxTopEntries * sizeof(TopEntry);
   return sizes;
 }

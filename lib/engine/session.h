@@ -144,6 +144,7 @@ class Session {
   bool decode_class_ = false;  // the one pending token is a decode row
   bool has_logits_ = false;
   bool logits_on_device_ = false;  // and not yet in the host's row
+  int32_t logits_side_ = 0;        // where there: a step writes to the other side until it commits
   std::vector<TopLogit> top_;      // of the logits, where the step found them
   Sampler sampler_;
   LogitsEditor editor_;

@@ -190,16 +190,18 @@ int32_t StepRunner::TopNeeded() const {
 // Enqueued behind the step. The drain of the step waits for them.
 Status StepRunner::FindTop(Backend* backend, const BufferRange& logits) {
   TopRows rows;
-  rows.x = top_rows_ = logits;
+  rows.x = logits;
   rows.rows = outputs_;
   rows.stride = context_->model_->description().hp.n_vocab;
   rows.count = context_->model_->n_tokens();
   rows.k = top_k_;
   const BufferRange all{context_->top_buffer_, 0, context_->top_sizes_.entries};
-  return backend->TopEntries(rows, all, reinterpret_cast<TopEntry*>(context_->top_entries_.data()));
+  MF_RETURN_IF_ERROR(
+      backend->TopEntries(rows, all, reinterpret_cast<TopEntry*>(context_->top_entries_.data())));
+  return KeepLogits(backend, logits);
 }
 
-// A committed session's entries; its row of logits is kept where it is.
+// A committed session's entries; its row of logits stays on the device.
 void StepRunner::TakeTop(const Share& share) {
   Session* session = share.session;
   const auto* entries =
@@ -209,31 +211,36 @@ void StepRunner::TakeTop(const Share& share) {
     session->top_.push_back({entries[i].index, entries[i].value});
   }
   session->logits_on_device_ = true;
-  to_keep_.push_back(session);
-  kept_rows_.push_back(share.output);
+  session->logits_side_ = 1 - session->logits_side_;
 }
 
-// Rows that follow each other in both places travel together. Where the device is lost, so are
-// they.
-void StepRunner::KeepLogits() {
+// Rows that follow each other in both places travel together. Behind the entries, so that the host
+// does not wait for them; they count once the step commits.
+Status StepRunner::KeepLogits(Backend* backend, const BufferRange& logits) const {
   const uint64_t row =
       static_cast<uint64_t>(context_->model_->description().hp.n_vocab) * sizeof(float);
-  for (size_t i = 0; i < to_keep_.size();) {
-    size_t n = 1;
-    while (i + n < to_keep_.size() &&
-           to_keep_[i + n]->slot_ == to_keep_[i]->slot_ + static_cast<int32_t>(n) &&
-           kept_rows_[i + n] == kept_rows_[i] + static_cast<int64_t>(n)) {
+  const Share* first = nullptr;
+  int64_t n = 0;
+  const auto copy = [&]() -> Status {
+    if (first == nullptr) return OkStatus();
+    const uint64_t offset = logits.offset + static_cast<uint64_t>(first->output) * row;
+    return backend->Copy(
+        {logits.buffer, offset, static_cast<uint64_t>(n) * row},
+        context_->DeviceLogits(1 - first->session->logits_side_, first->session->slot_, n));
+  };
+  for (const Share& share : shares_) {
+    if (share.output < 0) continue;
+    if (first != nullptr && share.session->logits_side_ == first->session->logits_side_ &&
+        share.session->slot_ == first->session->slot_ + static_cast<int32_t>(n) &&
+        share.output == first->output + n) {
       ++n;
+      continue;
     }
-    const BufferRange from{top_rows_.buffer,
-                           top_rows_.offset + static_cast<uint64_t>(kept_rows_[i]) * row, n * row};
-    const Status kept = context_->LogitsBackend().Copy(
-        from, context_->DeviceLogits(to_keep_[i]->slot_, static_cast<int64_t>(n)));
-    for (size_t j = 0; j < n && !kept.ok(); ++j) to_keep_[i + j]->has_logits_ = false;
-    i += n;
+    MF_RETURN_IF_ERROR(copy());
+    first = &share;
+    n = 1;
   }
-  to_keep_.clear();
-  kept_rows_.clear();
+  return copy();
 }
 
 Status StepRunner::RunMicroBatch(std::unique_lock<std::mutex>* lock) {
@@ -383,7 +390,6 @@ void StepRunner::CommitAll(StepResult* result) {
       Commit(share, result);
     }
   }
-  KeepLogits();
 }
 
 // Nothing of the micro-batch counts. After a cancel only the cancelled sessions fail; the others
@@ -426,8 +432,6 @@ Status StepRunner::Run(std::unique_lock<std::mutex>* lock, StepResult* result) {
   int64_t rows_left = context_->config_.n_batch;
   shares_.reserve(context_->sessions_.size());
   to_pick_.reserve(context_->sessions_.size());
-  to_keep_.reserve(context_->sessions_.size());
-  kept_rows_.reserve(context_->sessions_.size());
   for (Session* session : context_->sessions_) {
     if (session != nullptr) session->stepped_ = false;
   }

@@ -45,7 +45,7 @@ class StepRunner {
   void TakeTop(const Share& share);
   const float* OutputRow(const Share& share) const;
   int64_t NanOf(const Share& share) const;
-  void KeepLogits();
+  Status KeepLogits(Backend* backend, const BufferRange& logits) const;
   void CollectCancelFlags();
   void CommitAll(StepResult* result);
   void Commit(const Share& share, StepResult* result);
@@ -64,10 +64,7 @@ class StepRunner {
   int64_t decode_rows_ = 0;
   int64_t prefill_rows_ = 0;
   int64_t outputs_ = 0;
-  int32_t top_k_ = 0;              // entries found of each row of logits; 0: the rows are read
-  BufferRange top_rows_;           // those rows, where they lie until the next micro-batch
-  std::vector<Session*> to_keep_;  // whose rows of logits are to be kept, in the order of the rows
-  std::vector<int64_t> kept_rows_;
+  int32_t top_k_ = 0;  // entries found of each row of logits; 0: the rows are read
   std::vector<PageCopy> copies_;
   std::vector<const std::atomic<bool>*> flags_;
 

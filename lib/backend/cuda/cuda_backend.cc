@@ -275,7 +275,10 @@ Status CudaBackend::Copy(const BufferRange& from, const BufferRange& to) {
   }
   if (to.bytes == 0) return OkStatus();
   const CudaDeviceScope scope(*runtime_);
+  const CudaReadback::Delivery& delivery = readback_->delivery();
+  const bool follows = delivery.work > 0 && delivery.last == enqueued_work_;
   pool_->SetWriter(to.buffer, ++enqueued_work_);
+  if (follows) readback_->Followed(enqueued_work_);
   return runtime_->Check(
       cudaMemcpyAsync(target, source, to.bytes, cudaMemcpyDeviceToDevice, stream_->get()),
       "enqueuing a copy");
@@ -441,17 +444,18 @@ Status CudaBackend::Synchronize() {
   if (stream_ == nullptr) return OkStatus();
   const uint64_t work = enqueued_work_;
   const CudaDeviceScope scope(*runtime_);
-  // What the host reads of a step is written last, so that its marks end the step.
-  const CudaReadback::Delivery& last = readback_->delivery();
+  // What the host reads of a step is written last, but for copies on the device, so that its marks
+  // end the step.
+  const CudaReadback::Delivery last = readback_->delivery();
   const bool delivered =
-      last.work == work && work > 0 && stream_->SeesMarks(last.marks, last.n_marks);
+      last.work > 0 && last.last == work && stream_->SeesMarks(last.marks, last.n_marks);
   Status status = delivered ? OkStatus() : stream_->Synchronize();
   follows_host_ = false;
   Status read = readback_->FinishAll();
   if (status.ok()) status = std::move(read);
   if (status.ok()) status = runtime_->TakeLatched();
   if (status.ok()) status = TakeFault();
-  finished_work_ = work;
+  finished_work_ = delivered ? last.work : work;
   return status;
 }
 

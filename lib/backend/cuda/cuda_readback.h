@@ -44,10 +44,12 @@ class CudaReadback {
     uint32_t* marks = nullptr;
     int64_t n_marks = 0;
     uint64_t work = 0;  // the number of the work that sets them, once enqueued
+    uint64_t last = 0;  // and of the last copy behind it
   };
   // FinishAll brings the bytes to `host`; their work has been waited for by then.
   Delivery Expect(void* host, uint64_t bytes, int64_t n_marks);
-  void Enqueued(uint64_t work) { delivery_.work = work; }
+  void Enqueued(uint64_t work) { delivery_.work = delivery_.last = work; }
+  void Followed(uint64_t work) { delivery_.last = work; }
   // The last one.
   const Delivery& delivery() const { return delivery_; }
   // Completes all reads; their events are done then.
