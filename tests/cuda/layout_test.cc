@@ -53,6 +53,24 @@ TEST_CASE("CUDA tiers: a device that the table does not know gets the row below 
   }
 }
 
+TEST_CASE("CUDA tiers: a device runs machine code of its major version, or the nearest form below",
+          "[cuda]") {
+  constexpr const char* kSome = "75-real,80-real,86-real,90a-real,90-real,75-virtual,90-virtual";
+  CHECK(FindCodeCapability(kSome, 75) == 75);
+  CHECK(FindCodeCapability(kSome, 80) == 80);
+  CHECK(FindCodeCapability(kSome, 87) == 86);
+  CHECK(FindCodeCapability(kSome, 90) == 90);
+  CHECK(FindCodeCapability(kSome, 100) == 90);
+  CHECK(FindCodeCapability(kSome, 70) == 0);
+  CHECK(FindCodeCapability("75-real,75-virtual", 90) == 75);
+  CHECK(FindCodeCapability("80", 86) == 80);
+  CHECK(FindCodeCapability("80", 120) == 80);
+  CHECK(FindCodeCapability("80-real", 90) == 0);
+  CHECK(FindCodeCapability("90a-real", 90) == 90);
+  CHECK(FindCodeCapability("90a", 100) == 0);
+  CHECK(FindCodeCapability("", 90) == 0);
+}
+
 TEST_CASE("CUDA tiers: a forced row is never above the device's own", "[cuda]") {
   const CudaTier& hopper = *FindCudaTier(90);
   CHECK(ForceCudaTier(hopper, 0).capability == 90);
@@ -60,6 +78,9 @@ TEST_CASE("CUDA tiers: a forced row is never above the device's own", "[cuda]") 
   CHECK(ForceCudaTier(hopper, 89).capability == 89);
   CHECK(ForceCudaTier(hopper, 85).capability == 80);
   CHECK(ForceCudaTier(hopper, 1).capability == 70);
+  // An 8.6 has less shared memory than an 8.0.
+  CHECK(ForceCudaTier(*FindCudaTier(86), 80).capability == 80);
+  CHECK(ForceCudaTier(*FindCudaTier(86), 80).shared_opt_in_bytes == 99 << 10);
 }
 
 }  // namespace

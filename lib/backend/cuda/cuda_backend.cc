@@ -81,10 +81,14 @@ StatusOr<std::unique_ptr<Backend>> CudaBackend::Create(
   backend->readback_ =
       std::make_unique<CudaReadback>(runtime, options.memory, options.pinned_readback);
   if (options.logger != nullptr) {
-    options.logger->Info("CUDA: ", runtime->name(), ", compute capability ",
-                         runtime->capability() / 10, ".", runtime->capability() % 10, " (",
-                         backend->tier().name, "), ", runtime->memory_total() >> 20, " MiB, ",
-                         runtime->processors(), " multiprocessors");
+    options.logger->Info(
+        "CUDA: ", runtime->name(), ", compute capability ", runtime->capability() / 10, ".",
+        runtime->capability() % 10, " (", backend->tier().name,
+        runtime->code_capability() / 10 == runtime->capability() / 10
+            ? ""
+            : StrCat(", by code for ", runtime->code_capability() / 10, ".",
+                     runtime->code_capability() % 10),
+        "), ", runtime->memory_total() >> 20, " MiB, ", runtime->processors(), " multiprocessors");
     if (!backend->upload_->pinned() || !backend->readback_->pinned()) {
       options.logger->Warning("CUDA: pinned memory was refused; transfers are slower");
     }

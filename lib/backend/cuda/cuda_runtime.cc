@@ -10,6 +10,8 @@
 namespace minfer {
 namespace {
 
+constexpr std::string_view kBuiltFor = MINFER_CUDA_BUILT_FOR;
+
 // Errors after which every later call on the device's context fails too.
 bool IsSticky(cudaError_t error) {
   switch (error) {
@@ -79,16 +81,20 @@ StatusOr<std::shared_ptr<CudaRuntime>> CudaRuntime::Create(int ordinal) {
   MF_RETURN_IF_ERROR(
       runtime->Check(cudaGetDeviceProperties(&properties, ordinal), "device properties"));
   runtime->capability_ = 10 * properties.major + properties.minor;
-  runtime->tier_ = FindCudaTier(runtime->capability_);
+  runtime->code_capability_ = FindCodeCapability(kBuiltFor, runtime->capability_);
   runtime->name_ = properties.name;
   runtime->memory_total_ = properties.totalGlobalMem;
   runtime->processors_ = properties.multiProcessorCount;
-  if (runtime->tier_ == nullptr) {
+  const CudaTier* own = FindCudaTier(runtime->capability_);
+  if (own == nullptr || runtime->code_capability_ == 0) {
+    const std::string which =
+        StrCat("compute capability ", properties.major, ".", properties.minor);
     return Status(StatusCode::kUnimplemented, Subsystem::kBackend,
-                  StrCat("compute capability ", properties.major, ".", properties.minor,
-                         " is below 7.0"))
+                  own == nullptr ? StrCat(which, " is below 7.0")
+                                 : StrCat("no code for ", which, ", only for ", kBuiltFor))
         .WithName(runtime->name_);
   }
+  runtime->tier_ = ForceCudaTier(*own, runtime->code_capability_);
   if (!FindEntry("cuCtxGetCurrent", &runtime->get_current_) ||
       !FindEntry("cuCtxSetCurrent", &runtime->set_current_)) {
     return Status(StatusCode::kUnavailable, Subsystem::kBackend,

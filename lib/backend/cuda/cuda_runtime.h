@@ -33,12 +33,17 @@ CudaErrorClass ClassifyCudaError(cudaError_t error);
 
 class CudaRuntime {
  public:
-  // UNAVAILABLE where the device does not answer, UNIMPLEMENTED where it is too old.
+  // UNAVAILABLE where the device does not answer, UNIMPLEMENTED where it is too old or the build
+  // has no code for it.
   static StatusOr<std::shared_ptr<CudaRuntime>> Create(int ordinal);
 
   int ordinal() const { return ordinal_; }
   int capability() const { return capability_; }
-  const CudaTier& tier() const { return *tier_; }
+  // What the device's code was compiled for; lower where a build leaves the device out and it runs
+  // the intermediate form of another.
+  int code_capability() const { return code_capability_; }
+  // The row of that code, with no more shared memory than the device has.
+  const CudaTier& tier() const { return tier_; }
   const std::string& name() const { return name_; }
   uint64_t memory_total() const { return memory_total_; }
   int processors() const { return processors_; }
@@ -76,7 +81,8 @@ class CudaRuntime {
 
   int ordinal_ = 0;
   int capability_ = 0;
-  const CudaTier* tier_ = nullptr;
+  int code_capability_ = 0;
+  CudaTier tier_ = {};
   std::string name_;
   uint64_t memory_total_ = 0;
   int processors_ = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace minfer {
 
@@ -23,8 +24,14 @@ struct CudaTier {
 // The row for a device, or nullptr where it is too old.
 const CudaTier* FindCudaTier(int32_t capability);
 
-// The row to use on a device of row `own` where `forced` is wanted: never one above its own. 0:
-// none is wanted; below the table: its first row.
+// The capability that the code was compiled for which a device of `capability` runs, of a build for
+// `built_for`, as CMAKE_CUDA_ARCHITECTURES has it but with commas ("80-real,90a-real,80-virtual"):
+// machine code of its own major version, otherwise the highest intermediate form that is not above
+// it. 0: there is none.
+int32_t FindCodeCapability(std::string_view built_for, int32_t capability);
+
+// The row to use on a device of row `own` where `forced` is wanted: never one above its own, nor
+// with more shared memory. 0: none is wanted; below the table: its first row.
 CudaTier ForceCudaTier(const CudaTier& own, int32_t forced);
 
 }  // namespace minfer
