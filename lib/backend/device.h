@@ -51,6 +51,7 @@ struct BackendOptions {
   bool kq_mmvq = true;                 // the same for types of super-blocks
   bool mmvq_mma = true;                // the same on tensor cores
   int32_t decode_a_fuse = 2;           // few rows quantised where they are made: 0, 1, 2
+  bool fuse_inputs = true;             // inputs, embeddings and RoPE table of a step as one launch
   bool fuse_add = true;                // a product and the addition after it as one launch
   bool fuse_norm = false;              // the norm of one short row by the product that reads it
   bool fuse_ffn = true;                // gate and up quantise their result for W_down

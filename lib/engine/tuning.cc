@@ -53,6 +53,8 @@ constexpr Lever kLevers[] = {
      "integer tensor cores for few rows, weights streamed through shared memory; 0: dp4a"},
     {"decode_a_fuse", 2, 0, 2, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "norms and attention of few rows quantise what they make: 0 off, 1 both forms, 2 that alone"},
+    {"fuse_inputs", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
+     "the inputs of a step of few rows, its embeddings and its RoPE table as one launch"},
     {"fuse_add", 1, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
      "a product of few rows and the addition after it as one launch"},
     {"fuse_norm", 0, 0, 1, LeverResult::kBitEqual, LeverScope::kContext, LeverDevice::kCuda,
@@ -122,6 +124,7 @@ void Apply(std::string_view name, int64_t value, Tuning* tuning) {
   if (name == "kq_mmvq") tuning->kq_mmvq = value != 0;
   if (name == "mmvq_mma") tuning->mmvq_mma = value != 0;
   if (name == "decode_a_fuse") tuning->decode_a_fuse = static_cast<int32_t>(value);
+  if (name == "fuse_inputs") tuning->fuse_inputs = value != 0;
   if (name == "fuse_add") tuning->fuse_add = value != 0;
   if (name == "fuse_norm") tuning->fuse_norm = value != 0;
   if (name == "fuse_ffn") tuning->fuse_ffn = value != 0;
@@ -193,6 +196,7 @@ void ApplyTuning(const Tuning& tuning, BackendOptions* options) {
   options->kq_mmvq = tuning.kq_mmvq;
   options->mmvq_mma = tuning.mmvq_mma;
   options->decode_a_fuse = tuning.decode_a_fuse;
+  options->fuse_inputs = tuning.fuse_inputs;
   options->fuse_add = tuning.fuse_add;
   options->fuse_norm = tuning.fuse_norm;
   options->fuse_ffn = tuning.fuse_ffn;

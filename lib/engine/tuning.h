@@ -53,6 +53,7 @@ struct Tuning {
   bool kq_mmvq = true;
   bool mmvq_mma = true;
   int32_t decode_a_fuse = 2;
+  bool fuse_inputs = true;
   bool fuse_add = true;
   bool fuse_norm = false;
   bool fuse_ffn = true;

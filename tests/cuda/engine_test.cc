@@ -166,6 +166,31 @@ TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[c
   }
 }
 
+TEST_CASE("CUDA engine: a decode step selects no rows, for all are outputs", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model =
+      LoadModel(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device);
+  std::vector<float> logits[2];
+  for (const bool fused : {false, true}) {
+    ContextOptions options;
+    options.n_threads = 1;
+    options.n_ctx = 256;
+    options.tuning = fused ? "" : "fuse_add=0";
+    std::shared_ptr<Context> context = MakeContext(model, options);
+    std::unique_ptr<Session> session = MakeSession(context);
+    Decode(session.get(), std::vector<int32_t>(40, 7));
+    for (int32_t i = 0; i < 6; ++i) logits[fused ? 1 : 0] = Decode(session.get(), {&i, 1});
+    const std::vector<KernelReport> report = context->kernel_report();
+    const bool selects_none =
+        std::any_of(report.begin(), report.end(), [](const KernelReport& row) {
+          return row.op == "select_rows" && row.kernel == "none" && row.calls > 0;
+        });
+    CHECK(selects_none == fused);
+  }
+  CHECK(logits[0] == logits[1]);
+}
+
 void CUDART_CB Sleep(void* done) {
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   static_cast<std::atomic<bool>*>(done)->store(true);

@@ -9,6 +9,8 @@
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/transfer/step_begin.h"
+#include "kernels/cuda/vector/rows.h"
 #include "kernels/cuda/vector/vector.h"
 #include "tests/cuda/device_data.h"
 #include "tests/kernels/kernel_inputs.h"
@@ -294,6 +296,73 @@ TEST_CASE("CUDA fusion: Q rotated by the store has the bits of its own launch", 
       CHECK(apart.Read() == together.Read());
       CHECK(together.GuardsHold());
       CHECK(k_pages.GuardsHold());
+    }
+  }
+}
+
+TEST_CASE("CUDA fusion: what a step begins with, by one kernel, has the bits of three", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  constexpr int64_t kTableRows = 12;
+  for (const ElementType type : {ElementType::kF32, ElementType::kQ4_0, ElementType::kQ6_K}) {
+    for (const int64_t rows : {1, 3, 64}) {
+      const int64_t k = type == ElementType::kF32 ? 77 : 1280;
+      INFO(FindElementTraits(type)->name << ", " << rows << " rows");
+      Random random(static_cast<uint32_t>(rows));
+      const DeviceBytes table = ToDevice(random.Values(
+          static_cast<size_t>(kTableRows * kernels::cuda::WeightRowBytes(type, k)) / 4 + 1));
+      kernels::cuda::RopeAngles angles;
+      angles.pairs = 40;
+      angles.magnitude = 1.25;
+      for (int p = 0; p < angles.pairs; ++p) angles.per_position[p] = 1.0 / (1 + p * p);
+      // Ids, positions and a longer piece, as a step packs them.
+      constexpr int64_t kLong = 5000;
+      uint32_t* pinned = nullptr;
+      const auto words = static_cast<size_t>(2 * rows + kLong);
+      REQUIRE(cudaHostAlloc(reinterpret_cast<void**>(&pinned), words * 4, cudaHostAllocDefault) ==
+              cudaSuccess);
+      for (size_t i = 0; i < words; ++i) pinned[i] = static_cast<uint32_t>(i * 2654435761u);
+      for (int64_t r = 0; r < rows; ++r) {
+        pinned[r] = static_cast<uint32_t>(r == 1 ? -1 : r * 5 % kTableRows);
+        pinned[rows + r] = static_cast<uint32_t>(r * 4001);
+      }
+      const auto floats = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
+      std::vector<std::vector<uint8_t>> bytes[2];
+      for (const bool together : {false, true}) {
+        const DeviceBytes ids(floats(rows)), positions(floats(rows)), rest(floats(kLong)),
+            out(floats(rows * k)), cos_sin(floats(rows * 2 * angles.pairs));
+        kernels::cuda::StepBeginArgs args;
+        args.inputs.n_pieces = 3;
+        args.inputs.pieces[0] = {ids.as<uint32_t>(), pinned, rows};
+        args.inputs.pieces[1] = {positions.as<uint32_t>(), pinned + rows, rows};
+        args.inputs.pieces[2] = {rest.as<uint32_t>(), pinned + 2 * rows, kLong};
+        args.type = type;
+        args.table = table.as<void>();
+        args.table_rows = kTableRows;
+        args.k = k;
+        args.ids = reinterpret_cast<const int32_t*>(pinned);
+        args.rows = rows;
+        args.embeddings = out.as<float>();
+        args.angles = angles;
+        args.positions = reinterpret_cast<const int32_t*>(pinned + rows);
+        args.cos_sin = cos_sin.as<float>();
+        if (together) {
+          REQUIRE(kernels::cuda::StepBegin(args, stream.get()) == KernelStatus::kOk);
+        } else {
+          REQUIRE(kernels::cuda::Scatter(args.inputs, stream.get()) == KernelStatus::kOk);
+          REQUIRE(kernels::cuda::GetRows(type, args.table, kTableRows, k, ids.as<int32_t>(), rows,
+                                         args.embeddings, stream.get()) == KernelStatus::kOk);
+          REQUIRE(kernels::cuda::RopeTable(angles, positions.as<int32_t>(), rows, args.cos_sin,
+                                           stream.get()) == KernelStatus::kOk);
+        }
+        REQUIRE(stream.Wait());
+        for (const DeviceBytes* one : {&ids, &positions, &rest, &out, &cos_sin}) {
+          bytes[together ? 1 : 0].push_back(one->Read());
+          CHECK(one->GuardsHold());
+        }
+      }
+      CHECK(bytes[0] == bytes[1]);
+      CHECK(cudaFreeHost(pinned) == cudaSuccess);
     }
   }
 }

@@ -5,23 +5,20 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/launch.cuh"
+#include "kernels/cuda/transfer/scatter.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-// Blocks of a piece; reads over the bus are slow one by one, so many are under way.
-constexpr int64_t kMaxBlocks = 16;
 
 __global__ void __launch_bounds__(kThreads)
     ScatterKernel(const __grid_constant__ ScatterArgs args) {
-  const ScatterPiece& piece = args.pieces[blockIdx.y];
-  const int64_t step = static_cast<int64_t>(gridDim.x) * kThreads;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < piece.words;
-       i += step) {
-    piece.to[i] = piece.from[i];
-  }
+  GridDependencyLaunch();
+  CopyWords(args.pieces[blockIdx.y], static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x,
+            static_cast<int64_t>(gridDim.x) * kThreads);
 }
 
 }  // namespace
@@ -34,7 +31,7 @@ KernelStatus Scatter(const ScatterArgs& args, cudaStream_t stream) {
     most = std::max(most, args.pieces[p].words);
   }
   if (most == 0) return KernelStatus::kOk;
-  const int64_t grid = std::min(kMaxBlocks, CeilDiv(most, kThreads));
+  const int64_t grid = std::min(kMaxScatterBlocks, CeilDiv(most, kThreads));
   return Launch(
       ScatterKernel,
       {dim3(static_cast<unsigned>(grid), static_cast<unsigned>(args.n_pieces)), dim3(kThreads)},

@@ -19,11 +19,13 @@ struct ScatterPiece {
   uint32_t* to = nullptr;
   const uint32_t* from = nullptr;  // pinned, and seen by the device
   int64_t words = 0;
+  friend bool operator==(const ScatterPiece&, const ScatterPiece&) = default;
 };
 
 struct ScatterArgs {
   ScatterPiece pieces[kMaxScatterPieces];
   int32_t n_pieces = 0;
+  friend bool operator==(const ScatterArgs&, const ScatterArgs&) = default;
 };
 
 KernelStatus Scatter(const ScatterArgs& args, cudaStream_t stream);

@@ -10,6 +10,7 @@
 #include "kernels/cuda/common/math.cuh"
 #include "kernels/cuda/mmvq/quantized_row.cuh"
 #include "kernels/cuda/vector/norm.cuh"
+#include "kernels/cuda/vector/rope_pair.cuh"
 
 namespace minfer::kernels::cuda {
 namespace {
@@ -174,11 +175,7 @@ __global__ void __launch_bounds__(kThreads)
   GridDependencyWait();
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
-  const int64_t row = i / angles.pairs;
-  const int pair = static_cast<int>(i % angles.pairs);
-  const double angle = static_cast<double>(positions[row]) * angles.per_position[pair];
-  out[2 * i] = static_cast<float>(cos(angle) * angles.magnitude);
-  out[2 * i + 1] = static_cast<float>(sin(angle) * angles.magnitude);
+  RopePair(angles, positions, i, out);
 }
 
 // A block a head. All values are read before the first is written, so the output may be the input.

@@ -4,7 +4,6 @@
 #include "backend/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backend/cuda/cuda_weight_store.h"
 #include "base/log.h"
@@ -14,9 +13,6 @@
 
 namespace minfer {
 namespace {
-
-// What one launch brings from pinned memory: more is faster by the copy engines.
-constexpr uint64_t kScatterBytes = 64 << 10;
 
 // What Dispatch knows; an operation that comes later is refused until it has a kernel.
 bool HasKernel(OpKind op) {
@@ -137,6 +133,13 @@ Status CudaBackend::CheckUsable(const char* what) {
   return FollowHost();
 }
 
+// And inputs that still wait for their split go first.
+Status CudaBackend::CheckReady(const char* what) {
+  MF_RETURN_IF_ERROR(OutsideWindow(what));
+  MF_RETURN_IF_ERROR(CheckUsable(what));
+  return SendInputs();
+}
+
 CudaTier CudaBackend::tier() const { return ForceCudaTier(runtime_->tier(), options_.cuda_tier); }
 
 Support CudaBackend::Supports(const Graph& graph, const Node& node) const {
@@ -209,8 +212,7 @@ StatusOr<void*> CudaBackend::HostPointer(const BufferRange& range) {
 }
 
 Status CudaBackend::Write(const BufferRange& to, const void* data) {
-  MF_RETURN_IF_ERROR(OutsideWindow("write"));
-  MF_RETURN_IF_ERROR(CheckUsable("write"));
+  MF_RETURN_IF_ERROR(CheckReady("write"));
   MF_ASSIGN_OR_RETURN(uint8_t * target, pool_->Resolve(to));
   if (to.bytes == 0) return OkStatus();
   const CudaDeviceScope scope(*runtime_);
@@ -219,59 +221,15 @@ Status CudaBackend::Write(const BufferRange& to, const void* data) {
   return OkStatus();
 }
 
-StatusOr<bool> CudaBackend::PlanScatter(absl::Span<const HostWrite> writes,
-                                        kernels::cuda::ScatterArgs* args) const {
-  if (writes.size() < 2 || writes.size() > kernels::cuda::kMaxScatterPieces) return false;
-  for (const HostWrite& write : writes) {
-    MF_ASSIGN_OR_RETURN(uint8_t * to, pool_->Resolve(write.to));
-    if (write.to.bytes % 4 != 0 || reinterpret_cast<uintptr_t>(to) % 4 != 0) return false;
-    kernels::cuda::ScatterPiece& piece = args->pieces[args->n_pieces++];
-    piece.to = reinterpret_cast<uint32_t*>(to);
-    piece.words = static_cast<int64_t>(write.to.bytes / 4);
-  }
-  return true;
-}
-
-// Small ones are gathered in pinned memory, from where one kernel takes them to their places.
-Status CudaBackend::WriteAll(absl::Span<const HostWrite> writes) {
-  MF_RETURN_IF_ERROR(OutsideWindow("write"));
-  // A step begins with its inputs: whatever the host's stream holds by now comes before it, also
-  // where rows of logits were kept or read since the last wait.
-  follows_host_ = false;
-  MF_RETURN_IF_ERROR(CheckUsable("write"));
-  uint64_t bytes = 0;
-  for (const HostWrite& write : writes) bytes += write.to.bytes;
-  kernels::cuda::ScatterArgs args;
-  MF_ASSIGN_OR_RETURN(const bool scatters, PlanScatter(writes, &args));
-  if (!scatters || bytes > kScatterBytes || !upload_->pinned()) {
-    return Backend::WriteAll(writes);
-  }
-  const CudaDeviceScope scope(*runtime_);
-  MF_ASSIGN_OR_RETURN(uint8_t * room, upload_->Room(bytes, stream_->get()));
-  for (size_t i = 0; i < writes.size(); ++i) {
-    args.pieces[i].from = reinterpret_cast<const uint32_t*>(room);
-    if (writes[i].to.bytes > 0) std::memcpy(room, writes[i].data, writes[i].to.bytes);
-    room += writes[i].to.bytes;
-  }
-  if (kernels::cuda::Scatter(args, stream_->get()) != kernels::KernelStatus::kOk) {
-    return runtime_->Error(cudaPeekAtLastError(), "launching an upload");
-  }
-  ++enqueued_work_;
-  for (const HostWrite& write : writes) pool_->SetWriter(write.to.buffer, enqueued_work_);
-  return OkStatus();
-}
-
 StatusOr<std::shared_ptr<Event>> CudaBackend::Read(const BufferRange& from, void* host) {
-  MF_RETURN_IF_ERROR(OutsideWindow("read"));
-  MF_RETURN_IF_ERROR(CheckUsable("read"));
+  MF_RETURN_IF_ERROR(CheckReady("read"));
   MF_ASSIGN_OR_RETURN(const uint8_t* source, pool_->Resolve(from));
   const CudaDeviceScope scope(*runtime_);
   return readback_->Read(source, host, from.bytes, stream_->get());
 }
 
 Status CudaBackend::Copy(const BufferRange& from, const BufferRange& to) {
-  MF_RETURN_IF_ERROR(OutsideWindow("copy"));
-  MF_RETURN_IF_ERROR(CheckUsable("copy"));
+  MF_RETURN_IF_ERROR(CheckReady("copy"));
   MF_ASSIGN_OR_RETURN(const uint8_t* source, pool_->Resolve(from));
   MF_ASSIGN_OR_RETURN(uint8_t * target, pool_->Resolve(to));
   if (from.bytes != to.bytes) {
@@ -446,14 +404,16 @@ void CudaBackend::UpdateReport(std::vector<KernelReport>* report) const {
 Status CudaBackend::Synchronize() {
   MF_RETURN_IF_ERROR(OutsideWindow("synchronize"));
   if (stream_ == nullptr) return OkStatus();
-  const uint64_t work = enqueued_work_;
   const CudaDeviceScope scope(*runtime_);
+  MF_RETURN_IF_ERROR(SendInputs());
+  const uint64_t work = enqueued_work_;
   // What the host reads of a step is written last, but for copies on the device, so that its marks
   // end the step.
   const CudaReadback::Delivery last = readback_->delivery();
   const bool delivered =
       last.work > 0 && last.last == work && stream_->SeesMarks(last.marks, last.n_marks);
   Status status = delivered ? OkStatus() : stream_->Synchronize();
+  if (status.ok()) inputs_read_ = false;
   follows_host_ = false;
   Status read = readback_->FinishAll();
   if (status.ok()) status = std::move(read);

@@ -26,6 +26,7 @@
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/transfer/scatter.h"
+#include "kernels/cuda/transfer/step_begin.h"
 #include "kernels/cuda/vector/vector.h"
 
 namespace minfer {
@@ -59,8 +60,7 @@ class CudaBackend final : public Backend {
   uint64_t ScratchBytes(const Graph& graph) const override;
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
   uint64_t StagingBytes() const override {
-    return CudaUploadRing::kSlots * CudaUploadRing::kSlotBytes +
-           CudaReadback::PinnedBytes(options_.pinned_readback);
+    return CudaUploadRing::kBytes + CudaReadback::PinnedBytes(options_.pinned_readback);
   }
   Status ReserveScratch(uint64_t bytes) override;
 
@@ -93,6 +93,7 @@ class CudaBackend final : public Backend {
     bool prompt = false;  // it has rows of one
     BackendStatistics counted;
     std::vector<BufferId> written;
+    kernels::cuda::ScatterArgs inputs;  // that it takes to their places
   };
   // How often a split has run directly since the pool last moved.
   struct Runs {
@@ -105,6 +106,7 @@ class CudaBackend final : public Backend {
     SplitKey key;
     NodeId next = 0;
     bool failed = false;
+    kernels::cuda::ScatterArgs inputs;  // recorded
   };
   // A matrix product of a node.
   struct Product {
@@ -150,6 +152,8 @@ class CudaBackend final : public Backend {
   };
   // Launches that wait for the next node.
   struct Held {
+    bool begins = false;  // embeddings of a step, with its inputs, for the RoPE table
+    kernels::cuda::StepBeginArgs begin;
     ValueId value = kNoId;  // of a product
     kernels::cuda::MmvqArgs product;
     int selections = 0;  // of all rows, that come before what is added to it
@@ -210,13 +214,19 @@ class CudaBackend final : public Backend {
   StatusOr<const int32_t*> Ints(const BufferRange& range) const;
   StatusOr<int32_t*> MutableInts(const BufferRange& range) const;
   Status CheckUsable(const char* what);
+  Status CheckReady(const char* what);
   // cuda_host_stream.cc
   Status AcceptHost();
   Status FollowHost();
-  // Where each range lies, in the order of the writes, or not at all where one launch is not for
-  // them.
+  // cuda_inputs.cc
   StatusOr<bool> PlanScatter(absl::Span<const HostWrite> writes,
                              kernels::cuda::ScatterArgs* args) const;
+  Status SendInputs();
+  bool BeginsStep(const NodeCall& call) const;
+  Status InputsBefore(const NodeCall& call);
+  Status BeginStep(const NodeCall& call, kernels::cuda::StepBeginArgs args);
+  Status TableForBegin(const NodeCall& call, const kernels::cuda::RopeAngles& angles,
+                       const int32_t* positions, float* out);
   // What kernels may use: the device's row of the tier table, or the forced one.
   CudaTier tier() const;
   std::vector<KernelReport> ReportTail() const;
@@ -353,6 +363,8 @@ class CudaBackend final : public Backend {
   uint64_t prompts_replayed_ = 0;
   uint64_t enqueued_work_ = 0;  // numbers of work; all up to finished_work_ has been waited for
   uint64_t finished_work_ = 0;
+  kernels::cuda::ScatterArgs inputs_;  // packed, not sent yet
+  bool inputs_read_ = false;           // those before may still be, by a step not waited for
 
   OpenSplit split_;
   bool window_open_ = false;

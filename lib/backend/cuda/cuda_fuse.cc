@@ -216,6 +216,9 @@ Status CudaBackend::CheckHeld(const NodeCall& call) const {
     return NodeError(call, "a norm still waits for its product");
   }
   const OpKind op = call.node->op;
+  if (held_.begins && op != OpKind::kRopeTable) {
+    return NodeError(call, "a step's begin still waits for its table");
+  }
   if (held_.rotates && op != OpKind::kRopeKvStore) {
     return NodeError(call, "a rotation still waits for the store");
   }

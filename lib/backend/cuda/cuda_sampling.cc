@@ -21,8 +21,7 @@ uint64_t CudaBackend::TopBytes(int64_t rows, int64_t count) const {
 // The last kernel writes into pinned memory, and a mark behind each row's entries, for which
 // Synchronize looks: neither a copy nor an event stands between the device and the host.
 Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
-  MF_RETURN_IF_ERROR(OutsideWindow("a search for the best entries"));
-  MF_RETURN_IF_ERROR(CheckUsable("a search for the best entries"));
+  MF_RETURN_IF_ERROR(CheckReady("a search for the best entries"));
   if (work.bytes < TopBytes(rows.rows, rows.count) || work.offset % sizeof(uint64_t) != 0) {
     return Internal(StrCat(work.bytes, " bytes at ", work.offset, " for the best entries of ",
                            rows.rows, " rows"));

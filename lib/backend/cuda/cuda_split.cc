@@ -91,21 +91,30 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
   }
   const auto found = std::find_if(captured_.begin(), captured_.end(),
                                   [&](const CapturedStep& step) { return step.key == key; });
+  bool records = Records(graph);
   if (found != captured_.end() && !direct_) {
-    if (found->generation == pool_->generation() && graphs_enabled_) {
+    // Inputs that lie elsewhere, because a step was not waited for, are none of the recording's.
+    const bool current = found->generation == pool_->generation() && graphs_enabled_;
+    if (current && found->inputs.n_pieces == 0) MF_RETURN_IF_ERROR(SendInputs());
+    const bool fits = found->inputs == inputs_;
+    records = records && (fits || !current);
+    if (current && fits) {
       if (Replay(*found).ok()) return SplitAction::kReplayed;
-      graphs_enabled_ = false;
+      graphs_enabled_ = records = false;
     }
-    Destroy(*found);
-    captured_.erase(found);
+    if (fits || !current) {
+      Destroy(*found);
+      captured_.erase(found);
+    }
   }
-  const bool window = Records(graph) && WantsWindow(key);
-  split_ = OpenSplit{&graph, key, begin, false};
+  const bool window = records && WantsWindow(key);
+  split_ = OpenSplit{&graph, key, begin, false, {}};
   recorded_ = BackendStatistics();
   written_.clear();
   planes_ = Planes();
   held_ = Held();
   if (window) OpenWindow();
+  if (window_open_) split_.inputs = inputs_;
   return SplitAction::kExecute;
 }
 
@@ -116,6 +125,7 @@ Status CudaBackend::Replay(const CapturedStep& step) {
     if (options_.logger != nullptr) options_.logger->Warning(status.ToString());
     return status;
   }
+  inputs_ = kernels::cuda::ScatterArgs();
   ++enqueued_work_;
   for (const BufferId buffer : step.written) pool_->SetWriter(buffer, enqueued_work_);
   Add(step.counted, &statistics_);
@@ -141,6 +151,7 @@ Status CudaBackend::Execute(const NodeCall& call) {
   const CudaDeviceScope scope(*runtime_);
   if (status.ok()) status = runtime_->TakeLatched();
   if (status.ok()) status = CheckHeld(call);
+  if (status.ok()) status = InputsBefore(call);
   if (status.ok()) status = Dispatch(call);
   if (!status.ok()) {
     AbortWindow();
@@ -250,6 +261,7 @@ Status CudaBackend::CloseWindow() {
   step.prompt = split_.graph->params.prefill_rows > 0;
   step.counted = recorded_;
   step.written = std::move(written_);
+  step.inputs = split_.inputs;
   const cudaError_t error = cudaGraphInstantiate(&step.graph, graph, 0);
   cudaGraphDestroy(graph);
   MF_RETURN_IF_ERROR(runtime_->Check(error, "making a graph of a recording"));

@@ -22,7 +22,6 @@ CudaUploadRing::CudaUploadRing(std::shared_ptr<const CudaRuntime> runtime,
 std::unique_ptr<CudaUploadRing> CudaUploadRing::Create(std::shared_ptr<const CudaRuntime> runtime,
                                                        std::shared_ptr<HostMemory> memory) {
   std::unique_ptr<CudaUploadRing> ring(new CudaUploadRing(std::move(runtime), std::move(memory)));
-  constexpr uint64_t kBytes = kSlots * kSlotBytes;
   if (!ring->memory_->account().Reserve(MemoryClass::kStaging, kBytes, "upload ring").ok()) {
     return ring;
   }
@@ -41,7 +40,7 @@ CudaUploadRing::~CudaUploadRing() {
   if (base_ == nullptr) return;
   const CudaDeviceScope scope(*runtime_);
   cudaFreeHost(base_);
-  memory_->account().Release(MemoryClass::kStaging, kSlots * kSlotBytes);
+  memory_->account().Release(MemoryClass::kStaging, kBytes);
 }
 
 StatusOr<uint8_t*> CudaUploadRing::Room(uint64_t bytes, cudaStream_t stream) {

@@ -18,6 +18,10 @@ class CudaUploadRing {
  public:
   static constexpr size_t kSlots = 8;
   static constexpr uint64_t kSlotBytes = 2u << 20;
+  // Behind the slots, at the same place for the ring's life, so that recorded kernels find it: the
+  // inputs of a step.
+  static constexpr uint64_t kInputBytes = 64u << 10;
+  static constexpr uint64_t kBytes = kSlots * kSlotBytes + kInputBytes;
 
   // Does not fail: pinned() tells whether there is a ring.
   static std::unique_ptr<CudaUploadRing> Create(std::shared_ptr<const CudaRuntime> runtime,
@@ -27,6 +31,7 @@ class CudaUploadRing {
   CudaUploadRing& operator=(const CudaUploadRing&) = delete;
 
   bool pinned() const { return base_ != nullptr; }
+  uint8_t* inputs() const { return base_ + kSlots * kSlotBytes; }
 
   // Copies `bytes` of host memory to `to`; the caller's memory is free when it returns.
   Status Write(void* to, const void* from, uint64_t bytes, cudaStream_t stream);

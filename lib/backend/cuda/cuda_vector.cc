@@ -57,6 +57,16 @@ Status CudaBackend::ExecuteGetRows(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const int32_t* ids, Ints(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
   const int64_t rows = call.graph->value(call.node->outputs[0]).shape.rows;
+  if (BeginsStep(call)) {
+    kernels::cuda::StepBeginArgs begin;
+    begin.type = info.type;
+    begin.table = table;
+    begin.table_rows = info.ne1;
+    begin.k = info.ne0;
+    begin.rows = rows;
+    begin.embeddings = out;
+    return BeginStep(call, begin);
+  }
   return FromKernel(
       call, kernels::cuda::GetRows(info.type, table, info.ne1, info.ne0, ids, rows, out, queue()));
 }
@@ -167,6 +177,7 @@ Status CudaBackend::ExecuteRopeTable(const NodeCall& call) {
   }
   MF_ASSIGN_OR_RETURN(const int32_t* positions, Ints(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
+  if (held_.begins) return TableForBegin(call, angles, positions, out);
   return FromKernel(call, kernels::cuda::RopeTable(angles, positions, shape.rows, out, queue()));
 }
 

@@ -64,6 +64,7 @@ TEST_CASE("Tuning: each default of the table is the default of the struct", "[en
   CHECK(tuning->kq_mmvq == defaults.kq_mmvq);
   CHECK(tuning->mmvq_mma == defaults.mmvq_mma);
   CHECK(tuning->decode_a_fuse == defaults.decode_a_fuse);
+  CHECK(tuning->fuse_inputs == defaults.fuse_inputs);
   CHECK(tuning->fuse_add == defaults.fuse_add);
   CHECK(tuning->fuse_norm == defaults.fuse_norm);
   CHECK(tuning->fuse_ffn == defaults.fuse_ffn);
