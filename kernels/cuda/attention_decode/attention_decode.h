@@ -41,7 +41,8 @@ struct AttentionDecodeArgs {
   DecodeTail tail;
   // The page table, lengths and cells that rows have in the store, other than their own, were
   // complete before the launch ahead of this one began, and so were sequences and `tail.cells`:
-  // they are read before that launch is complete. With a tail only.
+  // they are read before that launch is complete. With a tail only. A launch that is not settled
+  // waits before it lets the next one start: what was complete before it is settled for all behind.
   bool settled = false;
   // Numbers of finished blocks, AttentionDecodeCounters of them, all 0 before and after the launch;
   // nullptr: another launch adds up the stripes.

@@ -284,8 +284,9 @@ __device__ __forceinline__ bool ArrivesLast(uint32_t* counter, int blocks,
 template <int kDim>
 __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
     AttentionDecodeKernel(const __grid_constant__ AttentionDecodeArgs all, DecodeGroups groups) {
-  GridDependencyLaunch();
+  // A launch that is not settled waits first, so that those behind it may be.
   if (!all.settled) GridDependencyWait();
+  GridDependencyLaunch();
   extern __shared__ __align__(16) uint8_t shared_bytes[];
   auto& shared = *reinterpret_cast<DecodeShared<kDim>*>(shared_bytes);
   const AttentionArgs& args = all.attention;

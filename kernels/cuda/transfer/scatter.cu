@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/transfer/scatter.cuh"
 
@@ -16,7 +15,6 @@ constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
     ScatterKernel(const __grid_constant__ ScatterArgs args) {
-  GridDependencyLaunch();
   CopyWords(args.pieces[blockIdx.y], static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x,
             static_cast<int64_t>(gridDim.x) * kThreads);
 }

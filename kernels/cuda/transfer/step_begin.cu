@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Blocks of a row each decode embeddings, the next ones work out the table, the last ones move the
-// pieces. Bound by one read over the bus, which takes a microsecond or two, and the start.
+// pieces. Bound by one read over the bus, which takes a microsecond or two, and the start. The
+// kernel behind it does not start early: some read inputs before they wait (../README.md).
 #include "kernels/cuda/transfer/step_begin.h"
 
 #include <algorithm>
 
-#include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/common/for_type.h"
 #include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/common/row_layout.h"
@@ -32,7 +32,6 @@ template <ElementType type>
 __global__ void __launch_bounds__(kThreads)
     StepBeginKernel(const __grid_constant__ StepBeginArgs args, const BeginGrid grid,
                     const RowTable table) {
-  GridDependencyLaunch();
   const int block = static_cast<int>(blockIdx.x);
   if (block < grid.table_begin) {
     const int64_t row = block / grid.row_blocks;

@@ -132,9 +132,10 @@ Status CudaBackend::RunDecodeRows(const NodeCall& call, kernels::cuda::Attention
   const bool norms = tail && held_.n_norms > 0;
   if (tail) {
     decode.tail = TakeTail(&args);
-    // A recording begins when all before it is complete, and the inputs of a split are written
-    // outside.
-    decode.settled = window_open_;
+    // A recording begins when all before it is complete. Where it brings the inputs itself, its
+    // first attention waits for them, and those behind that one find them complete.
+    decode.settled = window_open_ && (split_.inputs.n_pieces == 0 || split_.waited);
+    split_.waited = true;
   } else if (held_.tail) {
     MF_RETURN_IF_ERROR(FlushTail(call));
     row.reason = "what comes before it is not aligned, or lies under its output";

@@ -106,6 +106,7 @@ class CudaBackend final : public Backend {
     SplitKey key;
     NodeId next = 0;
     bool failed = false;
+    bool waited = false;                // an attention for what came before
     kernels::cuda::ScatterArgs inputs;  // recorded
   };
   // A matrix product of a node.

@@ -108,7 +108,10 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
     }
   }
   const bool window = records && WantsWindow(key);
-  split_ = OpenSplit{&graph, key, begin, false, {}};
+  split_ = OpenSplit();
+  split_.graph = &graph;
+  split_.key = key;
+  split_.next = begin;
   recorded_ = BackendStatistics();
   written_.clear();
   planes_ = Planes();
