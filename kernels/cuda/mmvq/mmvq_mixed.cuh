@@ -100,7 +100,7 @@ MixedShape<sizeof...(types)> FindMixedShape(const MixedArgs<sizeof...(types)>& a
     rounds[t] = static_cast<int>(CeilDiv(args.of_type[t].items, int64_t{of.blocks} * of.groups) *
                                  CeilDiv(args.of_type[t].stages, of.warps));
   }
-  for (int slots = kStreamSlots; slots > 0; --slots) {
+  for (int slots = kStreamSlots<!kMany>; slots > 0; --slots) {
     shape.shared_bytes = 0;
     for (int t = 0; t < kTypes; ++t) {
       StreamShape& of = shape.of_type[t];

@@ -13,7 +13,10 @@
 namespace minfer::kernels::cuda {
 
 inline constexpr int kStreamWarps = 16;  // of a multiprocessor
-inline constexpr int kStreamSlots = 3;
+// Of a warp's ring. One row has fewer, so that blocks of the next kernel fit beside these and fill
+// theirs: measured, that is worth more than a deeper ring.
+template <bool kOneRow>
+inline constexpr int kStreamSlots = kOneRow ? 2 : 3;
 // Of a block that takes a norm: enough to make short work of its rows.
 inline constexpr int kNormBlockWarps = 8;
 inline constexpr int kStreamFewSlots = 2;  // where a multiprocessor has less shared memory
@@ -35,10 +38,10 @@ inline bool FindStreamLimits(StreamLimits* limits) {
                                 cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) == cudaSuccess;
 }
 
-// One stage a warp where ten suffice, otherwise rounds of up to seven that are as even as can be.
+// One stage a warp where ten suffice, otherwise rounds of up to eight that are as even as can be.
 inline int StreamWarps(int stages) {
   if (stages <= kStreamItemWarps) return std::max(stages, 1);
-  const int rounds = (stages + 6) / 7;
+  const int rounds = (stages + 7) / 8;
   return (stages + rounds - 1) / rounds;
 }
 
@@ -93,7 +96,7 @@ StreamShape FindStreamShape(const StreamArgs& args, const StreamLimits& limits) 
   const int items = limits.processors * wanted * shape.groups;
   const auto rounds =
       static_cast<int>(CeilDiv(args.items, items) * CeilDiv(args.stages, shape.warps));
-  int slots = std::min(rounds, kStreamSlots);
+  int slots = std::min(rounds, kStreamSlots<Sums::kWarpsFinish>);
   if (fit(slots) < wanted) slots = std::min(slots, kStreamFewSlots);
   if (fit(slots) < 1) slots = 1;
   const int blocks = std::min(fit(slots), wanted) * limits.processors;
