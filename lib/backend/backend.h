@@ -179,7 +179,8 @@ class Backend {
   virtual StatusOr<std::shared_ptr<Event>> Read(const BufferRange& from, void* host) = 0;
   virtual Status Copy(const BufferRange& from, const BufferRange& to) = 0;
 
-  // The best entries of rows, in stream order, outside of splits: `host`, [rows, k], has them after
+  // The best entries of rows, in stream order, outside of splits or, where RecordsTail says so,
+  // behind the last node of one: `host`, [rows, k], has them after
   // the next Synchronize and must stay until then. `work` is memory to work in. Copies that come
   // after it may still be under way then: they are for later work on the device.
   virtual Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
@@ -189,6 +190,8 @@ class Backend {
     return Status(StatusCode::kUnimplemented, Subsystem::kBackend, "no kernel for the best entries")
         .WithName(name());
   }
+  // Whether the split that is open is recorded, and what is enqueued behind its nodes with them.
+  virtual bool RecordsTail() const { return false; }
   // Bytes of `work` for rows of `count` entries; 0: such rows have no kernel.
   virtual uint64_t TopBytes(int64_t rows, int64_t count) const {
     (void)rows;

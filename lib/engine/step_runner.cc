@@ -170,7 +170,10 @@ Status StepRunner::Compute(const StepGraph& step) {
   const auto find = [this](Backend* backend, const BufferRange& logits) {
     return FindTop(backend, logits);
   };
-  const StepTail tail{step.logits, find};
+  const auto keep = [this](Backend* backend, const BufferRange& logits) {
+    return KeepLogits(backend, logits);
+  };
+  const StepTail tail{step.logits, find, keep};
   return context_->executor_->Run(step.graph, inputs, {}, &tail);
 }
 
@@ -196,9 +199,7 @@ Status StepRunner::FindTop(Backend* backend, const BufferRange& logits) {
   rows.count = context_->model_->n_tokens();
   rows.k = top_k_;
   const BufferRange all{context_->top_buffer_, 0, context_->top_sizes_.entries};
-  MF_RETURN_IF_ERROR(
-      backend->TopEntries(rows, all, reinterpret_cast<TopEntry*>(context_->top_entries_.data())));
-  return KeepLogits(backend, logits);
+  return backend->TopEntries(rows, all, reinterpret_cast<TopEntry*>(context_->top_entries_.data()));
 }
 
 // A committed session's entries; its row of logits stays on the device.

@@ -40,9 +40,12 @@ struct HostOutput {
 };
 
 // What is enqueued behind a step's nodes, before anything is waited for: told where a value lies.
+// `run` may be recorded with the split that makes the value, where that is the last one; `after`
+// comes behind all splits.
 struct StepTail {
   ValueId value = kNoId;
   absl::FunctionRef<Status(Backend*, const BufferRange&)> run;
+  absl::FunctionRef<Status(Backend*, const BufferRange&)> after;
 };
 
 struct ExecutorStatistics {
@@ -71,8 +74,9 @@ class Executor {
                                  absl::Span<const int32_t> wanted);
 
   // Runs a graph that the plan serves (INTERNAL otherwise). Every input that a node reads must be
-  // given. Outputs are complete on return, and no backend holds unfinished work of the step, after
-  // an error either. On an error nothing of the step may be used; the executor stays usable.
+  // given. Outputs are complete on return, and no backend holds unfinished work of the step but
+  // copies of its tail, after an error either. On an error nothing of the step may be used; the
+  // executor stays usable.
   virtual Status Run(const Graph& graph, absl::Span<const HostInput> inputs,
                      absl::Span<const HostOutput> outputs, const StepTail* tail = nullptr) = 0;
   // Told of every node from now on; nullptr: nobody. It outlives the executor or the next call.

@@ -59,8 +59,7 @@ Status ExecutorImpl::Run(const Graph& graph, absl::Span<const HostInput> inputs,
   MF_RETURN_IF_ERROR(CheckServed(graph));
   MF_RETURN_IF_ERROR(CheckHostValues(graph, inputs, outputs));
   for (CrossingState& state : crossing_states_) state = CrossingState();
-  Status status = RunStep(graph, inputs, outputs);
-  if (status.ok() && tail != nullptr) status = RunTail(graph, *tail);
+  Status status = RunStep(graph, inputs, outputs, tail);
   // Drained also after an error: reads may still write to the caller's memory.
   Status drained = Drain();
   if (status.ok()) status = std::move(drained);
@@ -132,12 +131,18 @@ Status ExecutorImpl::CheckHostValues(const Graph& graph, absl::Span<const HostIn
 }
 
 Status ExecutorImpl::RunStep(const Graph& graph, absl::Span<const HostInput> inputs,
-                             absl::Span<const HostOutput> outputs) {
+                             absl::Span<const HostOutput> outputs, const StepTail* tail) {
   MF_RETURN_IF_ERROR(FillInputs(graph, inputs));
+  bool recorded = false;
   for (size_t split = 0; split < plan_.schedule.splits.size(); ++split) {
+    const bool last = tail != nullptr && EndsWith(graph, split, *tail);
     MF_RETURN_IF_ERROR(WriteCrossings(graph, split));
-    MF_RETURN_IF_ERROR(RunSplit(graph, split));
+    MF_RETURN_IF_ERROR(RunSplit(graph, split, last ? tail : nullptr, &recorded));
     MF_RETURN_IF_ERROR(ReadCrossings(graph, split));
+  }
+  if (tail != nullptr) {
+    if (!recorded) MF_RETURN_IF_ERROR(RunTail(graph, *tail, tail->run));
+    MF_RETURN_IF_ERROR(RunTail(graph, *tail, tail->after));
   }
   return ReadOutputs(graph, outputs);
 }
@@ -181,12 +186,21 @@ Status ExecutorImpl::WriteCrossings(const Graph& graph, size_t split) {
   return OkStatus();
 }
 
-Status ExecutorImpl::RunSplit(const Graph& graph, size_t index) {
+bool ExecutorImpl::EndsWith(const Graph& graph, size_t split, const StepTail& tail) const {
+  const NodeId producer = graph.value(tail.value).producer;
+  return split + 1 == plan_.schedule.splits.size() &&
+         producer >= plan_.schedule.splits[split].begin;
+}
+
+Status ExecutorImpl::RunSplit(const Graph& graph, size_t index, const StepTail* tail,
+                              bool* recorded) {
   const Split& split = plan_.schedule.splits[index];
   Backend& device = backend(split.backend);
   MF_ASSIGN_OR_RETURN(const SplitAction action, device.BeginSplit(graph, split.begin, split.end));
   if (action == SplitAction::kExecute) {
     Status status = ExecuteNodes(graph, split);
+    *recorded = status.ok() && tail != nullptr && device.RecordsTail();
+    if (*recorded) status = RunTail(graph, *tail, tail->run);
     if (status.ok()) status = device.EndSplit();
     if (!status.ok()) {
       device.AbortSplit(status);
@@ -286,12 +300,12 @@ Status ExecutorImpl::ReadOutputs(const Graph& graph, absl::Span<const HostOutput
   return OkStatus();
 }
 
-Status ExecutorImpl::RunTail(const Graph& graph, const StepTail& tail) {
+Status ExecutorImpl::RunTail(const Graph& graph, const StepTail& tail, TailCall run) {
   const Value& value = graph.value(tail.value);
   if (!value.is_output) return Internal(value.name, "is no output of the graph");
   const int32_t from = plan_.schedule.node_backend[static_cast<size_t>(value.producer)];
   MF_ASSIGN_OR_RETURN(const BufferRange range, RangeOn(graph, tail.value, from, value.name));
-  return tail.run(&backend(from), range);
+  return run(&backend(from), range);
 }
 
 Status ExecutorImpl::Drain() {

@@ -51,16 +51,20 @@ class ExecutorImpl final : public Executor {
   Status CheckHostValues(const Graph& graph, absl::Span<const HostInput> inputs,
                          absl::Span<const HostOutput> outputs) const;
   Status RunStep(const Graph& graph, absl::Span<const HostInput> inputs,
-                 absl::Span<const HostOutput> outputs);
+                 absl::Span<const HostOutput> outputs, const StepTail* tail);
   Status FillInputs(const Graph& graph, absl::Span<const HostInput> inputs);
   Status WriteCrossings(const Graph& graph, size_t split);
-  Status RunSplit(const Graph& graph, size_t split);
+  // tail: what may be recorded with the split, or nullptr; told whether it was.
+  Status RunSplit(const Graph& graph, size_t split, const StepTail* tail, bool* recorded);
   Status ExecuteNodes(const Graph& graph, const Split& split);
   Status ExecuteNode(const Graph& graph, const Node& node, int32_t backend);
   Status Observe(const NodeCall& call, int32_t on);
   Status ReadCrossings(const Graph& graph, size_t split);
   Status ReadOutputs(const Graph& graph, absl::Span<const HostOutput> outputs);
-  Status RunTail(const Graph& graph, const StepTail& tail);
+  // Whether the last split makes the tail's value, and alone.
+  bool EndsWith(const Graph& graph, size_t split, const StepTail& tail) const;
+  using TailCall = absl::FunctionRef<Status(Backend*, const BufferRange&)>;
+  Status RunTail(const Graph& graph, const StepTail& tail, TailCall run);
   // Waits for all backends, also after an error; the first error of theirs.
   Status Drain();
 

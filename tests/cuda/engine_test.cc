@@ -191,6 +191,43 @@ TEST_CASE("CUDA engine: a decode step selects no rows, for all are outputs", "[c
   CHECK(logits[0] == logits[1]);
 }
 
+TEST_CASE("CUDA engine: what picks tokens may change between replayed steps", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const std::shared_ptr<const Model> model =
+      LoadModel(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device);
+  SamplingSettings greedy;
+  SamplingSettings drawn = DefaultSamplingSettings();
+  drawn.seed = 5;
+  SamplingSettings whole = drawn;  // needs rows of logits as they are
+  whole.penalty_last_n = 64;
+  whole.repetition_penalty = 1.2f;
+  std::vector<int32_t> tokens[2];
+  std::vector<float> logits[2];
+  for (const bool graphs : {false, true}) {
+    ContextOptions options;
+    options.n_threads = 1;
+    options.n_ctx = 512;
+    options.tuning = graphs ? "" : "cuda_graph=0";
+    std::shared_ptr<Context> context = MakeContext(model, options);
+    std::unique_ptr<Session> session = MakeSession(context);
+    Decode(session.get(), std::vector<int32_t>(40, 7));
+    for (const SamplingSettings& settings : {greedy, drawn, greedy, whole, drawn, greedy}) {
+      MF_REQUIRE_OK(session->SetSampling(settings));
+      const std::vector<int32_t> some = Greedy(session.get(), 9);
+      tokens[graphs ? 1 : 0].insert(tokens[graphs ? 1 : 0].end(), some.begin(), some.end());
+    }
+    StatusOr<absl::Span<const float>> row = session->Logits();
+    MF_REQUIRE_OK(row);
+    logits[graphs ? 1 : 0].assign(row->begin(), row->end());
+    const BackendStatistics statistics = context->statistics().backend;
+    // With the entries that were asked for first, and once more without.
+    CHECK(statistics.steps_captured == (graphs ? 2u : 0u));
+  }
+  CHECK(tokens[0] == tokens[1]);
+  CHECK(logits[0] == logits[1]);
+}
+
 void CUDART_CB Sleep(void* done) {
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   static_cast<std::atomic<bool>*>(done)->store(true);

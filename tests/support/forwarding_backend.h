@@ -43,6 +43,7 @@ class ForwardingBackend : public Backend {
   Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) override {
     return inner_->TopEntries(rows, work, host);
   }
+  bool RecordsTail() const override { return inner_->RecordsTail(); }
   uint64_t TopBytes(int64_t rows, int64_t count) const override {
     return inner_->TopBytes(rows, count);
   }

@@ -31,6 +31,7 @@ struct TopEntriesArgs {
   TopEntry* out = nullptr;    // [rows, k]; may be pinned memory of the host
   uint32_t* marks = nullptr;  // [rows], or none: 1 once the host can see the row's entries
   uint32_t* parts = nullptr;  // TopPartsWords
+  friend bool operator==(const TopEntriesArgs&, const TopEntriesArgs&) = default;
 };
 
 // Words of working memory.

@@ -415,6 +415,7 @@ Status CudaBackend::Synchronize() {
   Status status = delivered ? OkStatus() : stream_->Synchronize();
   if (status.ok()) inputs_read_ = false;
   follows_host_ = false;
+  DropTop();
   Status read = readback_->FinishAll();
   if (status.ok()) status = std::move(read);
   if (status.ok()) status = runtime_->TakeLatched();

@@ -25,6 +25,7 @@
 #include "kernels/cuda/experts/experts.h"
 #include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmvq/mmvq.h"
+#include "kernels/cuda/sampling/top_entries.h"
 #include "kernels/cuda/transfer/scatter.h"
 #include "kernels/cuda/transfer/step_begin.h"
 #include "kernels/cuda/vector/vector.h"
@@ -56,6 +57,7 @@ class CudaBackend final : public Backend {
 
   Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) override;
   uint64_t TopBytes(int64_t rows, int64_t count) const override;
+  bool RecordsTail() const override;
 
   uint64_t ScratchBytes(const Graph& graph) const override;
   StatusOr<KvPageBytes> PageBytes(const KvLayerShape& shape) const override;
@@ -94,12 +96,14 @@ class CudaBackend final : public Backend {
     BackendStatistics counted;
     std::vector<BufferId> written;
     kernels::cuda::ScatterArgs inputs;  // that it takes to their places
+    kernels::cuda::TopEntriesArgs top;  // that it ends with; no rows: it does not
   };
   // How often a split has run directly since the pool last moved.
   struct Runs {
     SplitKey key;
     uint64_t generation = 0;
     int count = 0;
+    bool without_top = false;  // what was recorded was not asked for once
   };
   struct OpenSplit {
     const Graph* graph = nullptr;
@@ -107,7 +111,9 @@ class CudaBackend final : public Backend {
     NodeId next = 0;
     bool failed = false;
     bool waited = false;                // an attention for what came before
+    bool records_top = false;           // best entries may come behind the nodes
     kernels::cuda::ScatterArgs inputs;  // recorded
+    kernels::cuda::TopEntriesArgs top;  // recorded
   };
   // A matrix product of a node.
   struct Product {
@@ -237,13 +243,19 @@ class CudaBackend final : public Backend {
   Status OutsideWindow(const char* what);
   void AbortWindow();
   bool Records(const Graph& graph) const;
+  Runs& RunsOf(const SplitKey& key);
   bool WantsWindow(const SplitKey& key);
+  void DropTop();
   void OpenWindow();
   Status CloseWindow();
   Status Replay(const CapturedStep& step);
   void Destroy(const CapturedStep& step);
   Status Dispatch(const NodeCall& call);
   void CountNode(const NodeCall& call);
+
+  // cuda_sampling.cc
+  StatusOr<kernels::cuda::TopEntriesArgs> TopArgs(const TopRows& rows,
+                                                  const BufferRange& work) const;
 
   // cuda_vector.cc
   Status ExecuteGetRows(const NodeCall& call);
@@ -366,6 +378,9 @@ class CudaBackend final : public Backend {
   uint64_t finished_work_ = 0;
   kernels::cuda::ScatterArgs inputs_;  // packed, not sent yet
   bool inputs_read_ = false;           // those before may still be, by a step not waited for
+  bool replays_top_ = false;  // a recording that was launched does, and was not asked to yet
+  SplitKey replayed_;         // its split
+  kernels::cuda::TopEntriesArgs replayed_top_;
 
   OpenSplit split_;
   bool window_open_ = false;

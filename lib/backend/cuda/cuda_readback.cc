@@ -69,7 +69,7 @@ CudaReadback::CudaReadback(std::shared_ptr<const CudaRuntime> runtime,
   if (cudaHostAlloc(&base, bytes, cudaHostAllocDefault) == cudaSuccess) {
     pinned_->base = static_cast<uint8_t*>(base);
     pinned_->bytes = bytes;
-    room_ = bytes - kFaultBytes;
+    room_ = staged ? bytes - kFaultBytes - kRecordedBytes : 0;
     *fault_word() = 0;
   } else {
     cudaGetLastError();
@@ -96,18 +96,32 @@ uint8_t* CudaReadback::Room(uint64_t bytes) {
 }
 
 CudaReadback::Delivery CudaReadback::Expect(void* host, uint64_t bytes, int64_t n_marks) {
-  delivery_ = Delivery();
-  const auto marks_bytes = static_cast<uint64_t>(n_marks) * sizeof(uint32_t);
-  pending_.reserve(pending_.size() + 1);
+  const uint64_t marks_bytes = static_cast<uint64_t>(n_marks) * sizeof(uint32_t);
   uint8_t* staged = bytes % sizeof(uint32_t) == 0 ? Room(bytes + marks_bytes) : nullptr;
-  if (staged == nullptr) return delivery_;
-  pending_.push_back(std::make_shared<Pending>(runtime_, pinned_, staged, host, bytes));
-  std::memset(staged + bytes, 0, marks_bytes);
-  delivery_.staged = staged;
-  delivery_.marks = reinterpret_cast<uint32_t*>(staged + bytes);
-  delivery_.n_marks = n_marks;
+  if (staged == nullptr) return Delivery();
+  const Delivery delivery{staged, reinterpret_cast<uint32_t*>(staged + bytes), n_marks};
+  Clear(delivery);
+  Expect(delivery, host, bytes);
+  return delivery;
+}
+
+CudaReadback::Delivery CudaReadback::RecordedPlace(uint64_t bytes, int64_t n_marks) const {
+  const uint64_t marks_bytes = static_cast<uint64_t>(n_marks) * sizeof(uint32_t);
+  if (room_ == 0 || bytes % sizeof(uint32_t) != 0 || bytes + marks_bytes > kRecordedBytes) {
+    return Delivery();
+  }
+  uint8_t* staged = pinned_->base + room_ + kFaultBytes;
+  return Delivery{staged, reinterpret_cast<uint32_t*>(staged + bytes), n_marks};
+}
+
+void CudaReadback::Clear(const Delivery& delivery) {
+  std::memset(delivery.marks, 0, static_cast<size_t>(delivery.n_marks) * sizeof(uint32_t));
+}
+
+void CudaReadback::Expect(const Delivery& delivery, void* host, uint64_t bytes) {
+  pending_.push_back(std::make_shared<Pending>(runtime_, pinned_, delivery.staged, host, bytes));
+  delivery_ = delivery;
   ++reads_;
-  return delivery_;
 }
 
 StatusOr<std::shared_ptr<Event>> CudaReadback::Read(const void* from, void* host, uint64_t bytes,

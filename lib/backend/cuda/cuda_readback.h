@@ -18,7 +18,8 @@ class CudaReadback {
  public:
   static constexpr uint64_t kBytes = 4u << 20;
   static constexpr uint64_t kFaultBytes = 256;
-  static constexpr uint64_t kReadBytes = kBytes - kFaultBytes;
+  // For a recorded delivery, always at the same place.
+  static constexpr uint64_t kRecordedBytes = 48u << 10;
 
   // Pinned memory that it takes: not staged, the fault word alone.
   static constexpr uint64_t PinnedBytes(bool staged) { return staged ? kBytes : kFaultBytes; }
@@ -48,6 +49,11 @@ class CudaReadback {
   };
   // FinishAll brings the bytes to `host`; their work has been waited for by then.
   Delivery Expect(void* host, uint64_t bytes, int64_t n_marks);
+  // Where a kernel that is recorded delivers; no memory where it has no room.
+  Delivery RecordedPlace(uint64_t bytes, int64_t n_marks) const;
+  // Its marks are cleared before it is launched again, and what it brings is expected.
+  static void Clear(const Delivery& delivery);
+  void Expect(const Delivery& delivery, void* host, uint64_t bytes);
   void Enqueued(uint64_t work) { delivery_.work = delivery_.last = work; }
   void Followed(uint64_t work) { delivery_.last = work; }
   // The last one.

@@ -55,12 +55,27 @@ bool CudaBackend::Records(const Graph& graph) const {
          (options_.prefill_capture || graph.params.prefill_rows == 0);
 }
 
-bool CudaBackend::WantsWindow(const SplitKey& key) {
+CudaBackend::Runs& CudaBackend::RunsOf(const SplitKey& key) {
   auto runs = std::find_if(runs_.begin(), runs_.end(),
                            [&](const Runs& candidate) { return candidate.key == key; });
   if (runs == runs_.end()) runs = runs_.insert(runs_.end(), Runs{key, pool_->generation(), 0});
   if (runs->generation != pool_->generation()) *runs = Runs{key, pool_->generation(), 0};
-  return ++runs->count > kDirectRuns;
+  return *runs;
+}
+
+bool CudaBackend::WantsWindow(const SplitKey& key) { return ++RunsOf(key).count > kDirectRuns; }
+
+// A recording that ends with best entries which nobody took is made anew without them: what is
+// asked for changes from step to step.
+void CudaBackend::DropTop() {
+  if (!replays_top_) return;
+  replays_top_ = false;
+  RunsOf(replayed_).without_top = true;
+  const auto found = std::find_if(captured_.begin(), captured_.end(),
+                                  [&](const CapturedStep& step) { return step.key == replayed_; });
+  if (found == captured_.end()) return;
+  Destroy(*found);
+  captured_.erase(found);
 }
 
 void CudaBackend::OpenWindow() {
@@ -117,15 +132,25 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
   planes_ = Planes();
   held_ = Held();
   if (window) OpenWindow();
-  if (window_open_) split_.inputs = inputs_;
+  if (window_open_) {
+    split_.inputs = inputs_;
+    split_.records_top = inputs_.n_pieces > 0 && !RunsOf(key).without_top;
+  }
   return SplitAction::kExecute;
 }
 
 Status CudaBackend::Replay(const CapturedStep& step) {
+  if (step.top.rows > 0) {
+    CudaReadback::Clear({nullptr, step.top.marks, step.top.rows});
+    replays_top_ = true;
+    replayed_ = step.key;
+    replayed_top_ = step.top;
+  }
   Status status =
       runtime_->Check(cudaGraphLaunch(step.graph, stream_->get()), "replaying a recorded split");
   if (!status.ok()) {
     if (options_.logger != nullptr) options_.logger->Warning(status.ToString());
+    replays_top_ = false;
     return status;
   }
   inputs_ = kernels::cuda::ScatterArgs();
@@ -265,6 +290,7 @@ Status CudaBackend::CloseWindow() {
   step.counted = recorded_;
   step.written = std::move(written_);
   step.inputs = split_.inputs;
+  step.top = split_.top;
   const cudaError_t error = cudaGraphInstantiate(&step.graph, graph, 0);
   cudaGraphDestroy(graph);
   MF_RETURN_IF_ERROR(runtime_->Check(error, "making a graph of a recording"));
