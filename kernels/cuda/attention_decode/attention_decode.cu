@@ -29,8 +29,11 @@ KernelStatus LaunchDecode(const AttentionDecodeArgs& args, KernelStream stream) 
                          static_cast<unsigned>(depth)),
                     dim3(kDecodeThreads), sizeof(DecodeShared<kDim>)};
   if (sizeof(DecodeShared<kDim>) > 48 * 1024) {
-    const KernelStatus allowed = AllowSharedBytes(
-        AttentionDecodeKernel<kDim>, static_cast<int>(sizeof(DecodeShared<kDim>)), stream);
+    constexpr auto kBytes = static_cast<int>(sizeof(DecodeShared<kDim>));
+    KernelStatus allowed = AllowSharedBytes(AttentionDecodeKernel<kDim>, kBytes, stream);
+    if (allowed == KernelStatus::kOk && args.counters == nullptr) {
+      allowed = AllowSharedBytes(DecodeCombineKernel<kDim>, kBytes, stream);
+    }
     if (allowed != KernelStatus::kOk) return allowed;
   }
   const int32_t group = a.n_heads / a.n_kv_heads;
@@ -38,7 +41,6 @@ KernelStatus LaunchDecode(const AttentionDecodeArgs& args, KernelStream stream) 
   const KernelStatus status = Launch(AttentionDecodeKernel<kDim>, shape, stream, args, groups);
   if (status != KernelStatus::kOk || args.counters != nullptr) return status;
   shape.grid.z = 1;
-  shape.shared_bytes = 0;
   return Launch(DecodeCombineKernel<kDim>, shape, stream, args, groups);
 }
 

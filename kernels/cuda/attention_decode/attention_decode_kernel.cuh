@@ -19,7 +19,7 @@
 #include "kernels/cuda/arch/atom_add.cuh"
 #include "kernels/cuda/arch/griddepcontrol.cuh"
 #include "kernels/cuda/attention/stripes.cuh"
-#include "kernels/cuda/attention_decode/decode_fragments.cuh"
+#include "kernels/cuda/attention_decode/decode_cells.cuh"
 #include "kernels/cuda/attention_decode/decode_result.cuh"
 #include "kernels/cuda/attention_decode/decode_tail.cuh"
 
@@ -111,61 +111,7 @@ __device__ __forceinline__ void WeighCells(const AttentionArgs& args, float (*sc
   }
 }
 
-// A warp's sixteen cells of a step.
-template <int kDim>
-struct WarpCells {
-  const __half* k = nullptr;
-  const __half* v = nullptr;
-  int low = 0;   // those seen of the sixteen
-  int high = 0;  // low or less: none
-  int own = -1;  // the row's own, if the block has it in shared memory
-
-  __device__ WarpCells(const AttentionArgs& args, const VisibleCells& seen, int first, int kv_head,
-                       int own_cell) {
-    low = max(seen.low - first, 0);
-    high = min(seen.high - first, 16);
-    if (high <= low) return;
-    own = own_cell - first;
-    const int64_t page = seen.pages[first / kKvPageCells];
-    const int64_t at =
-        kv_head * KvSlabBytes(KvFormat::kF16, kDim) + first % kKvPageCells * kDim * 2;
-    k = reinterpret_cast<const __half*>(args.k.pages + page * args.k.page_bytes + at);
-    v = reinterpret_cast<const __half*>(args.v.pages + page * args.v.page_bytes + at);
-  }
-  __device__ bool Reads(int cell) const { return cell >= low && cell < high && cell != own; }
-
-  __device__ __forceinline__ void LoadKeys(KeyFragments<kDim>* keys) const {
-    const int group = static_cast<int>(threadIdx.x) % kWarp / 4;
-#pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
-      const int cell = 8 * tile + group;
-      keys->LoadCell(k + cell * kDim, tile, Reads(cell));
-    }
-  }
-  __device__ __forceinline__ void LoadValues(ValueFragments<kDim>* values) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      values->LoadCell(v + ValueCell(i) * kDim, i, Reads(ValueCell(i)));
-    }
-  }
-  // The row's own cell, once it is in shared memory.
-  __device__ __forceinline__ void TakeOwnKey(const __half* own_k, KeyFragments<kDim>* keys) const {
-    const int group = static_cast<int>(threadIdx.x) % kWarp / 4;
-#pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
-      if (own == 8 * tile + group) keys->LoadCell(own_k, tile, true);
-    }
-  }
-  __device__ __forceinline__ void TakeOwnValue(const __half* own_v,
-                                               ValueFragments<kDim>* values) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (own == ValueCell(i)) values->LoadCell(own_v, i, true);
-    }
-  }
-};
-
-// The sums of all warps for a stripe: the heads' maxima, totals and columns, in shared memory.
+// What the warps know of a stripe, brought to each head's maximum, in shared memory for SumOfWarps.
 template <int kDim>
 __device__ __forceinline__ void MeetWarps(const WarpState<kDim>& state,
                                           DecodeShared<kDim>* shared) {
@@ -189,21 +135,7 @@ __device__ __forceinline__ void MeetWarps(const WarpState<kDim>& state,
   }
 #pragma unroll
   for (int r = 0; r < kDim / 4; ++r) {
-    shared->sums[warp][r][lane] = state.sums[r / 4][r % 4] * factors[r % 2];
-  }
-  __syncthreads();
-  const int head = lane % 4 * 2 + warp % 2;  // of all registers that a thread adds up
-  for (int r = warp; r < kDim / 4; r += kWarps) {
-    float column = 0.0f;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) column += shared->sums[w][r][lane];
-    shared->columns[DecodeColumn<kDim>(head, ColumnOf<kDim>(r, lane / 4))] = column;
-  }
-  if (threadIdx.x < kDecodeHeads) {
-    float sum = 0.0f;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) sum += shared->totals[w][threadIdx.x];
-    shared->head_total[threadIdx.x] = sum;
+    shared->rooms[warp].sums[r][SumLane(r, lane)] = state.sums[r / 4][r % 4] * factors[r % 2];
   }
   __syncthreads();
 }
@@ -236,32 +168,30 @@ struct DecodeBlock {
   }
 };
 
+// A warp's cells of a stripe, of which the first sixteen are under way. The next ones follow as
+// soon as their place is free.
 template <int kDim>
 __device__ __forceinline__ void AttendStripe(const AttentionArgs& args, const VisibleCells& seen,
                                              const DecodeStripes& plan, int stripe, int kv_head,
                                              int own_cell, const DecodeShared<kDim>& shared,
-                                             WarpCells<kDim> cells, KeyFragments<kDim>* keys,
-                                             ValueFragments<kDim>* values, WarpState<kDim>* state) {
-  constexpr int kStep = kStepCells;
+                                             WarpCells<kDim> cells, StepCells<kDim>* step,
+                                             WarpState<kDim>* state) {
   const int mine = plan.start + static_cast<int>(threadIdx.x) / kWarp * 16;
   const int end = min((stripe + 1) * plan.per_stripe, plan.steps);
   for (int s = stripe * plan.per_stripe; s < end; ++s) {
-    const bool any = cells.high > cells.low;
     const WarpCells<kDim> now = cells;
-    const bool more = s + 1 < end;
-    if (more) cells = WarpCells<kDim>(args, seen, mine + (s + 1) * kStep, kv_head, own_cell);
+    cells = WarpCells<kDim>();  // none after the last step
+    if (s + 1 < end) {
+      cells = WarpCells<kDim>(args, seen, mine + (s + 1) * kStepCells, kv_head, own_cell);
+    }
     uint32_t weights[2];
     uint32_t rest[2];
-    if (any) {
-      now.TakeOwnKey(shared.own_k, keys);
-      now.TakeOwnValue(shared.own_v, values);
-      float scores[2][4] = {};
-      keys->Multiply(shared.queries, scores);
-      WeighCells<kDim>(args, scores, now.low, now.high, state, weights, rest);
-    }
-    if (more) cells.LoadKeys(keys);
-    if (any) values->Multiply(weights, rest, state->sums);
-    if (more) cells.LoadValues(values);
+    float scores[2][4] = {};
+    step->MultiplyKeys(now, shared, scores);
+    if (now.any()) WeighCells<kDim>(args, scores, now.low, now.high, state, weights, rest);
+    step->BeginKeys(cells);
+    step->MultiplyValues(now, shared, weights, rest, state->sums);
+    step->BeginValues(cells);
   }
 }
 
@@ -280,13 +210,21 @@ __device__ __forceinline__ bool ArrivesLast(uint32_t* counter, int blocks,
   return shared->last_block;
 }
 
-// Registers for two blocks a multiprocessor where that spills nothing.
+// Whether the next kernel may start only once the sums are there, instead of at once. Measured:
+// what it asks for ahead of its turn is in the way of small heads' last steps, and hides the
+// latency of large ones'.
 template <int kDim>
-__global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
+inline constexpr bool kYieldsLate = kDim <= 64;
+
+// Registers for two blocks a multiprocessor, and some left for the neighbouring kernels' where the
+// cells wait in shared memory.
+template <int kDim>
+__global__ void __launch_bounds__(kDecodeThreads + (kCellsShared<kDim> ? 64 : 0),
+                                  kDim <= 128 ? 2 : 1)
     AttentionDecodeKernel(const __grid_constant__ AttentionDecodeArgs all, DecodeGroups groups) {
   // A launch that is not settled waits first, so that those behind it may be.
   if (!all.settled) GridDependencyWait();
-  GridDependencyLaunch();
+  if (!kYieldsLate<kDim>) GridDependencyLaunch();
   extern __shared__ __align__(16) uint8_t shared_bytes[];
   auto& shared = *reinterpret_cast<DecodeShared<kDim>*>(shared_bytes);
   const AttentionArgs& args = all.attention;
@@ -315,10 +253,9 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
   const int mine = plan.start + static_cast<int>(threadIdx.x) / kWarp * 16;
   WarpCells<kDim> cells(args, seen, mine + z * plan.per_stripe * kStepCells, block.kv_head,
                         own_cell);
-  KeyFragments<kDim> keys;
-  ValueFragments<kDim> values;
-  cells.LoadKeys(&keys);
-  cells.LoadValues(&values);
+  StepCells<kDim> step(&shared.rooms[threadIdx.x / kWarp]);
+  step.BeginKeys(cells);
+  step.BeginValues(cells);
   if (all.settled) GridDependencyWait();
   RowInputs<kDim> row(all, block.row, block.first_head, block.heads, block.kv_head);
   PrepareRow<kDim>(all, block.kv_head, owns, cell, block.first_of_kv_head, &row, &shared);
@@ -329,18 +266,20 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
   for (int stripe = z; stripe < plan.stripes; stripe += depth) {
     WarpState<kDim> state;
     if (stripe != z) {
+      __syncthreads();  // the warps' rooms are still read
       cells = WarpCells<kDim>(args, seen, mine + stripe * plan.per_stripe * kStepCells,
                               block.kv_head, own_cell);
-      cells.LoadKeys(&keys);
-      cells.LoadValues(&values);
+      step.BeginKeys(cells);
+      step.BeginValues(cells);
     }
-    AttendStripe<kDim>(args, seen, plan, stripe, block.kv_head, own_cell, shared, cells, &keys,
-                       &values, &state);
+    AttendStripe<kDim>(args, seen, plan, stripe, block.kv_head, own_cell, shared, cells, &step,
+                       &state);
     MeetWarps<kDim>(state, &shared);
     if (plan.stripes > 1 || all.counters == nullptr) {
       WritePartial<kDim>(args, block.row, block.first_head, block.heads, stripe, shared);
     }
   }
+  if (kYieldsLate<kDim>) GridDependencyLaunch();
   if (all.counters == nullptr) return;
   if (plan.stripes == 1) {
     FinishRow<kDim>(args, block.row, block.first_head, block.heads, shared);
@@ -348,8 +287,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? 2 : 1)
   }
   if (ArrivesLast<kDim>(all.counters + block.row * gridDim.y + blockIdx.y, min(depth, plan.stripes),
                         &shared)) {
-    CombineStripes<kDim>(args, block.row, block.first_head, block.heads, plan.stripes,
-                         shared.weights, shared.head_total);
+    CombineStripes<kDim>(args, block.row, block.first_head, block.heads, plan.stripes, &shared);
   }
 }
 
@@ -359,16 +297,15 @@ __global__ void __launch_bounds__(kDecodeThreads)
     DecodeCombineKernel(const __grid_constant__ AttentionDecodeArgs all, DecodeGroups groups) {
   GridDependencyLaunch();
   GridDependencyWait();
-  __shared__ float weights[kDecodeHeads][kAttentionStripes];
-  __shared__ float totals[kDecodeHeads];
+  extern __shared__ __align__(16) uint8_t shared_bytes[];
+  auto& shared = *reinterpret_cast<DecodeShared<kDim>*>(shared_bytes);
   const AttentionArgs& args = all.attention;
   const DecodeBlock block(groups);
   const VisibleCells seen =
       block.row >= args.rows ? VisibleCells{nullptr, 0, 0} : FindVisible(args, block.row);
   const DecodeStripes plan(seen);
   if (plan.stripes > 0) {
-    CombineStripes<kDim>(args, block.row, block.first_head, block.heads, plan.stripes, weights,
-                         totals);
+    CombineStripes<kDim>(args, block.row, block.first_head, block.heads, plan.stripes, &shared);
   } else {
     WriteZeros<kDim>(args, block.row, block.first_head, block.heads);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Sixteen cells of K and V, straight from the store to fragments of mma: columns are permuted,
+// Sixteen cells of K and V, as the store has them, become fragments of mma: columns are permuted,
 // alike on both sides of a product, so that what a lane needs of a cell lies together.
 #pragma once
 
@@ -9,6 +9,35 @@
 #include "kernels/cuda/common/launch.cuh"
 
 namespace minfer::kernels::cuda {
+
+// Where 16 bytes of a cell lie in a warp's room, in units of 16 bytes: permuted, where a cell has
+// whole eights of them, so that lanes which read together meet no bank twice.
+template <int kDim>
+__device__ __forceinline__ int CellPiece(int cell, int piece) {
+  constexpr int kPieces = kDim / 8;
+  return cell * kPieces + (kPieces % 8 == 0 ? piece ^ (cell & 6) ^ (cell & 1) << 2 : piece);
+}
+
+// A cell in a warp's room, and one that lies as the store has it.
+template <int kDim>
+struct SharedCell {
+  const uint4* room;
+  int cell;
+
+  template <typename T>
+  __device__ __forceinline__ T Read(int column) const {
+    const auto* piece = reinterpret_cast<const __half*>(room + CellPiece<kDim>(cell, column / 8));
+    return *reinterpret_cast<const T*>(piece + column % 8);
+  }
+};
+struct PlainCell {
+  const __half* cell;
+
+  template <typename T>
+  __device__ __forceinline__ T Read(int column) const {
+    return *reinterpret_cast<const T*>(cell + column);
+  }
+};
 
 // Sixteen cells of K as fragments of B: eight cells a tile, 32 columns of a cell 16 bytes a lane.
 template <int kDim>
@@ -18,16 +47,15 @@ struct KeyFragments {
   uint4 wide[2][kWide > 0 ? kWide : 1];
   uint2 narrow[2];
 
-  __device__ __forceinline__ void LoadCell(const __half* cell, int tile, bool seen) {
+  template <typename Cell>
+  __device__ __forceinline__ void LoadCell(const Cell& cell, int tile, bool seen) {
     const int part = static_cast<int>(threadIdx.x) % 4;
 #pragma unroll
     for (int j = 0; j < kWide; ++j) {
-      wide[tile][j] =
-          seen ? *reinterpret_cast<const uint4*>(cell + 32 * j + 8 * part) : make_uint4(0, 0, 0, 0);
+      wide[tile][j] = seen ? cell.template Read<uint4>(32 * j + 8 * part) : make_uint4(0, 0, 0, 0);
     }
     if constexpr (kNarrow) {
-      narrow[tile] =
-          seen ? *reinterpret_cast<const uint2*>(cell + 32 * kWide + 4 * part) : make_uint2(0, 0);
+      narrow[tile] = seen ? cell.template Read<uint2>(32 * kWide + 4 * part) : make_uint2(0, 0);
     }
   }
   // scores = queries times K, of both tiles.
@@ -66,12 +94,13 @@ struct ValueFragments {
   static constexpr int kWords = kDim / 16;  // of a cell, two columns each
   uint32_t words[4][kWords];
 
-  __device__ __forceinline__ void LoadCell(const __half* cell, int i, bool seen) {
+  template <typename Cell>
+  __device__ __forceinline__ void LoadCell(const Cell& cell, int i, bool seen) {
     const int group = static_cast<int>(threadIdx.x) % kWarp / 4;
 #pragma unroll
     for (int p = 0; p < kDim / 64; ++p) {
-      const uint4 four = seen ? *reinterpret_cast<const uint4*>(cell + 64 * p + 8 * group)
-                              : make_uint4(0, 0, 0, 0);
+      const uint4 four =
+          seen ? cell.template Read<uint4>(64 * p + 8 * group) : make_uint4(0, 0, 0, 0);
       words[i][4 * p] = four.x;
       words[i][4 * p + 1] = four.y;
       words[i][4 * p + 2] = four.z;
@@ -79,14 +108,13 @@ struct ValueFragments {
     }
     if constexpr (kDim % 64 >= 32) {
       constexpr int kAt = kDim / 64 * 64;
-      const uint2 two =
-          seen ? *reinterpret_cast<const uint2*>(cell + kAt + 4 * group) : make_uint2(0, 0);
+      const uint2 two = seen ? cell.template Read<uint2>(kAt + 4 * group) : make_uint2(0, 0);
       words[i][kAt / 16] = two.x;
       words[i][kAt / 16 + 1] = two.y;
     }
     if constexpr (kDim % 32 != 0) {
       constexpr int kAt = kDim / 32 * 32;
-      words[i][kAt / 16] = seen ? *reinterpret_cast<const uint32_t*>(cell + kAt + 2 * group) : 0u;
+      words[i][kAt / 16] = seen ? cell.template Read<uint32_t>(kAt + 2 * group) : 0u;
     }
   }
   // sums += V transposed times the weights, which are fragments of B.
@@ -104,21 +132,27 @@ struct ValueFragments {
   }
 };
 
-// The column of register `r` of a lane's sums, as ValueFragments permutes them.
-template <int kDim>
-__device__ __forceinline__ int ColumnOf(int r, int group) {
-  const int word = r / 4;
-  const int odd = r % 4 / 2;
-  if (word < kDim / 64 * 4) return word / 4 * 64 + 8 * group + word % 4 * 2 + odd;
-  if (word < kDim / 32 * 2) return kDim / 64 * 64 + 4 * group + word % 2 * 2 + odd;
-  return kDim / 32 * 32 + 2 * group + odd;
-}
+// Where a warp's register `r` of its sums lies among those of all lanes: lanes that read four
+// columns each meet no bank twice.
+__device__ __forceinline__ int SumLane(int r, int lane) { return lane ^ (r >> 3 & 3); }
 
-// Where a head's column lies in shared memory: lanes that write or read together meet no bank
-// twice.
+// Where a head's column lies in the sums of a warp, as ValueFragments permutes them, in floats.
 template <int kDim>
-__device__ __forceinline__ int DecodeColumn(int head, int d) {
-  return head * kDim + (kDim % 32 == 0 ? d ^ (head >> 1 & 3) ^ (d >> 5 & 1) << 2 : d);
+__device__ __forceinline__ int FindSum(int head, int d) {
+  int word = 0;
+  int group = 0;
+  if (d < kDim / 64 * 64) {
+    word = d / 64 * 4 + d % 8 / 2;
+    group = d % 64 / 8;
+  } else if (d < kDim / 32 * 32) {
+    word = kDim / 64 * 4 + d % 4 / 2;
+    group = d % 32 / 4;
+  } else {
+    word = kDim / 32 * 2;
+    group = d % 16 / 2;
+  }
+  const int r = 4 * word + d % 2 * 2 + head % 2;
+  return r * kWarp + SumLane(r, 4 * group + head / 2);
 }
 
 }  // namespace minfer::kernels::cuda

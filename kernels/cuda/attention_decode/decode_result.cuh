@@ -52,20 +52,43 @@ __device__ __forceinline__ void WriteZeros(const AttentionArgs& args, int64_t ro
   });
 }
 
+// Four columns of a head, of all warps in their order.
+template <int kDim>
+__device__ __forceinline__ float4 SumOfWarps(const DecodeShared<kDim>& shared, int head, int d) {
+  float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const int at[4] = {FindSum<kDim>(head, d), FindSum<kDim>(head, d + 1), FindSum<kDim>(head, d + 2),
+                     FindSum<kDim>(head, d + 3)};
+#pragma unroll
+  for (int w = 0; w < kDecodeWarps; ++w) {
+    const float* sums = shared.rooms[w].sums[0];
+    sum.x += sums[at[0]];
+    sum.y += sums[at[1]];
+    sum.z += sums[at[2]];
+    sum.w += sums[at[3]];
+  }
+  return sum;
+}
+
+template <int kDim>
+__device__ __forceinline__ float TotalOfWarps(const DecodeShared<kDim>& shared, int head) {
+  float sum = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kDecodeWarps; ++w) sum += shared.totals[w][head];
+  return sum;
+}
+
 // The only stripe of a row is its result: as CombineStripes adds up one.
 template <int kDim>
 __device__ __forceinline__ void FinishRow(const AttentionArgs& args, int64_t row, int first_head,
                                           int heads, const DecodeShared<kDim>& shared) {
   ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
     const SinkScale sink =
-        AddSink(args.sinks, first_head + h, shared.head_highest[h], shared.head_total[h]);
+        AddSink(args.sinks, first_head + h, shared.head_highest[h], TotalOfWarps<kDim>(shared, h));
     const float inverse = 1.0f / sink.total;
-    float x[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x[i] = fmaf(sink.keep, shared.columns[DecodeColumn<kDim>(h, d + i)], 0.0f) * inverse;
-    }
-    WriteFour(args, row, first_head + h, d, make_float4(x[0], x[1], x[2], x[3]), inside);
+    float4 x = SumOfWarps<kDim>(shared, h, d);
+    x = make_float4(fmaf(sink.keep, x.x, 0.0f) * inverse, fmaf(sink.keep, x.y, 0.0f) * inverse,
+                    fmaf(sink.keep, x.z, 0.0f) * inverse, fmaf(sink.keep, x.w, 0.0f) * inverse);
+    WriteFour(args, row, first_head + h, d, x, inside);
   });
 }
 
@@ -83,12 +106,10 @@ __device__ __forceinline__ void WritePartial(const AttentionArgs& args, int64_t 
   ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
     if (!inside) return;
     float* to = FindPartial<kDim>(args, row, first_head + h, stripe);
-    *reinterpret_cast<float4*>(to + d) = make_float4(
-        shared.columns[DecodeColumn<kDim>(h, d)], shared.columns[DecodeColumn<kDim>(h, d + 1)],
-        shared.columns[DecodeColumn<kDim>(h, d + 2)], shared.columns[DecodeColumn<kDim>(h, d + 3)]);
+    *reinterpret_cast<float4*>(to + d) = SumOfWarps<kDim>(shared, h, d);
     if (d == 0) {
       *reinterpret_cast<float2*>(to + kDim) =
-          make_float2(shared.head_highest[h], shared.head_total[h]);
+          make_float2(shared.head_highest[h], TotalOfWarps<kDim>(shared, h));
     }
   });
 }
@@ -112,45 +133,46 @@ __device__ __forceinline__ void WeighStripes(const AttentionArgs& args, int64_t 
   if (lane == 0) totals[h] = scale.total;
 }
 
-// The stripes of a row's heads added up in their order, four columns a thread; the first columns
-// are under way while the stripes are weighed.
+// The stripes of a row's heads added up in their order, four columns a thread. Their columns come
+// to shared memory, all together if they have room, while the stripes are weighed.
 template <int kDim>
 __device__ __forceinline__ void CombineStripes(const AttentionArgs& args, int64_t row,
                                                int first_head, int heads, int stripes,
-                                               float (*weights)[kAttentionStripes], float* totals) {
-  constexpr int kAhead = 16;  // stripes whose columns are under way together
+                                               DecodeShared<kDim>* shared) {
+  const int threads = min(heads * (kDim / 4), kDecodeThreads);
+  const int ahead = min(kCombineFours<kDim> / threads, stripes);
+  float4* columns = shared->partials + threadIdx.x;
   bool weighed = false;
   ForEachFour<kDim>(heads, [&](int h, int d, bool inside) {
     const float* partials = FindPartial<kDim>(args, row, first_head + h, 0) + d;
-    float4 columns[kAhead];
-    const auto load = [&](int begin) {
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        if (begin + i >= stripes) break;
-        columns[i] =
-            LoadFromL2(reinterpret_cast<const float4*>(partials + (begin + i) * (kDim + 4)));
-      }
-    };
-    load(0);
-    if (!weighed) {
-      WeighStripes<kDim>(args, row, first_head, heads, stripes, weights, totals);
-      __syncthreads();
-      weighed = true;
-    }
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int begin = 0; begin < stripes; begin += kAhead) {
-      if (begin > 0) load(begin);
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        if (begin + i >= stripes) break;
-        const float weight = weights[h][begin + i];
-        sum.x = fmaf(weight, columns[i].x, sum.x);
-        sum.y = fmaf(weight, columns[i].y, sum.y);
-        sum.z = fmaf(weight, columns[i].z, sum.z);
-        sum.w = fmaf(weight, columns[i].w, sum.w);
+    for (int begin = 0; begin < stripes; begin += ahead) {
+      const int n = inside ? min(ahead, stripes - begin) : 0;
+#pragma unroll 8
+      for (int i = 0; i < n; ++i) {
+        CpAsync16(columns + i * threads, partials + (begin + i) * (kDim + 4), true);
       }
+      CpAsyncCommit();
+      if (!weighed) {
+        WeighStripes<kDim>(args, row, first_head, heads, stripes, shared->weights,
+                           shared->head_total);
+        __syncthreads();
+        weighed = true;
+      }
+      CpAsyncWait<0>();
+      __syncwarp();
+#pragma unroll 8
+      for (int i = 0; i < n; ++i) {
+        const float weight = shared->weights[h][begin + i];
+        const float4 x = columns[i * threads];
+        sum.x = fmaf(weight, x.x, sum.x);
+        sum.y = fmaf(weight, x.y, sum.y);
+        sum.z = fmaf(weight, x.z, sum.z);
+        sum.w = fmaf(weight, x.w, sum.w);
+      }
+      __syncwarp();
     }
-    const float inverse = 1.0f / totals[h];
+    const float inverse = 1.0f / shared->head_total[h];
     WriteFour(args, row, first_head + h, d,
               make_float4(sum.x * inverse, sum.y * inverse, sum.z * inverse, sum.w * inverse),
               inside);

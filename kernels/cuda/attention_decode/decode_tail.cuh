@@ -19,10 +19,35 @@ inline constexpr int kDecodeWarps = 8;
 inline constexpr int kDecodeThreads = kDecodeWarps * kWarp;
 static_assert(kDecodeWarps == kDecodeHeads);  // a warp a head
 
+// Whether the cells of a step wait in shared memory, where blocks of the neighbouring kernels find
+// registers beside these, or in registers. Measured: the first is faster for large heads; those of
+// 256 would need more of it than a block may have on every device.
+template <int kDim>
+inline constexpr bool kCellsShared = kDim > 64 && kDim <= 128;
+
+// What a warp has for itself: sixteen cells of K and of V (CellPiece), and when these are done
+// with, its sums, a register after the other.
+template <int kDim>
+union WarpRoom {
+  uint4 cells[2][kCellsShared<kDim> ? 2 * kDim : 1];
+  float sums[kDim / 4][kWarp];
+};
+
+// Fours of columns of a block's partial results: all, and those that come together, of all stripes
+// where heads are small.
+template <int kDim>
+inline constexpr int kPartialFours = (kDim / 4) * (kDecodeHeads * kAttentionStripes);
+template <int kDim>
+inline constexpr int kCombineFours = kPartialFours<(kDim <= 64 ? kDim : 64)>;
+
 // What a block keeps in shared memory.
 template <int kDim>
 struct DecodeShared {
   static constexpr int kWarps = kDecodeWarps;
+  union {
+    WarpRoom<kDim> rooms[kWarps];
+    float4 partials[kCombineFours<kDim>];
+  };
   // Fragments of A, a step of 16 columns after the other: of a head's values the halves, and what
   // these leave out eight rows below.
   uint4 queries[kDim / 16][kWarp];
@@ -31,18 +56,13 @@ struct DecodeShared {
   alignas(16) __half own_v[kDim];
   alignas(16) float cos_sin[kDim];
   alignas(16) float norms[2][kDim];  // weights for Q and K
+  float4 heads[kWarps][kDim / 4];    // that are being rotated
   float highest[kWarps][kDecodeHeads];
   float totals[kWarps][kDecodeHeads];
   float head_highest[kDecodeHeads];
   float head_total[kDecodeHeads];
-  float columns[kDecodeHeads * kDim];  // DecodeColumn
   float weights[kDecodeHeads][kAttentionStripes];
   bool last_block;
-  // Sums of each warp, a register after the other; before, heads that are being rotated.
-  union {
-    float sums[kWarps][kDim / 4][kWarp];
-    float4 heads[kWarps][kDim / 4];
-  };
 };
 
 // Vectors of four values that a lane has of a head.
@@ -208,10 +228,9 @@ __device__ __forceinline__ uint8_t* FindCell(const KvSide& side, int64_t cell, i
 // Weights of the norms of Q and K, which no launch writes, on their way to shared memory.
 template <int kDim>
 __device__ __forceinline__ void CopyNorms(const DecodeTail& tail, DecodeShared<kDim>* shared) {
-  if (tail.q_norm == nullptr) return;
   constexpr int kFours = kDim / 4;
   const int i = static_cast<int>(threadIdx.x);
-  if (i < 2 * kFours) {
+  if (tail.q_norm != nullptr && i < 2 * kFours) {
     const bool is_k = i >= kFours;
     const int at = 4 * (is_k ? i - kFours : i);
     CpAsync16(shared->norms[is_k ? 1 : 0] + at, (is_k ? tail.k_norm : tail.q_norm) + at, true);
@@ -254,7 +273,7 @@ __device__ __forceinline__ void PrepareRow(const AttentionDecodeArgs& args, int 
   const bool norms = tail.q_norm != nullptr;
   if (tail.cos_sin != nullptr || norms) {
     if (static_cast<int>(threadIdx.x) < tail.rope_dim) shared->cos_sin[threadIdx.x] = row->cos_sin;
-    if (norms) CpAsyncWait<0>();
+    if (norms) CpAsyncWait<kCellsShared<kDim> ? 2 : 0>();  // but for those of cells
     __syncthreads();
   }
   // Q, and then K in its warp: the same code twice.
