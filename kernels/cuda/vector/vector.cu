@@ -81,16 +81,17 @@ __device__ float BlockSum(float x) {
   return total;
 }
 
-// A block a row, read once, all loads in flight together. With planes the row is quantised too;
+// A block a row, read once, all loads in flight together. Rows of one vector a thread have a kernel
+// with little code, which is read from far in every step. With planes the row is quantised too;
 // rows past the last are zeros there.
-template <bool kPlanes>
+template <bool kPlanes, int kVectors>
 __global__ void __launch_bounds__(kNormThreads)
     RmsNormVectorKernel(const float4* x, const float4* weight, float4* out, int rows, int vectors,
                         float eps, PlaneTarget planes) {
   GridDependencyLaunch();
-  float4 weights[kNormVectors];
+  float4 weights[kVectors];
 #pragma unroll
-  for (int v = 0; v < kNormVectors; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
     const int i = threadIdx.x + v * blockDim.x;
     weights[v] = i < vectors ? weight[i] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
@@ -98,19 +99,19 @@ __global__ void __launch_bounds__(kNormThreads)
   const int row = static_cast<int>(blockIdx.x);
   const bool present = row < rows;
   const float4* from = x + static_cast<int64_t>(row) * vectors;
-  float4 kept[kNormVectors];
+  float4 kept[kVectors];
   float sum = 0.0f;
 #pragma unroll
-  for (int v = 0; v < kNormVectors; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
     const int i = threadIdx.x + v * blockDim.x;
     kept[v] = present && i < vectors ? from[i] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
 #pragma unroll
-  for (int v = 0; v < kNormVectors; ++v) sum = AddSquares(sum, kept[v]);
+  for (int v = 0; v < kVectors; ++v) sum = AddSquares(sum, kept[v]);
   const float squares = BlockSum(sum);
   const float inverse = present ? NormFactor(squares, 4 * vectors, eps) : 0.0f;
 #pragma unroll
-  for (int v = 0; v < kNormVectors; ++v) {
+  for (int v = 0; v < kVectors; ++v) {
     // The same for all threads: none is missing where lanes exchange values.
     if (v * static_cast<int>(blockDim.x) >= vectors) break;
     const int i = threadIdx.x + v * blockDim.x;
@@ -242,7 +243,12 @@ KernelStatus RmsNorm(const float* x, const float* weight, float* out, int64_t ro
     const auto threads = static_cast<unsigned>(
         std::clamp<int64_t>(CeilDiv(vectors, kWarp) * kWarp, kWarp, kNormThreads));
     const int64_t blocks = quantises ? PlaneRows(planes, rows) : rows;
-    return Launch(quantises ? RmsNormVectorKernel<true> : RmsNormVectorKernel<false>,
+    const bool one = vectors <= kNormThreads;
+    const auto planes_kernel =
+        one ? RmsNormVectorKernel<true, 1> : RmsNormVectorKernel<true, kNormVectors>;
+    const auto rows_kernel =
+        one ? RmsNormVectorKernel<false, 1> : RmsNormVectorKernel<false, kNormVectors>;
+    return Launch(quantises ? planes_kernel : rows_kernel,
                   {dim3(static_cast<unsigned>(blocks)), dim3(threads)}, stream,
                   reinterpret_cast<const float4*>(x), reinterpret_cast<const float4*>(weight),
                   reinterpret_cast<float4*>(out), static_cast<int>(rows), static_cast<int>(vectors),
