@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention_decode/attention_decode.h"
 #include "kernels/cuda/common/row_layout.h"
-#include "kernels/cuda/kv/kv_store.h"
 #include "kernels/cuda/mmvq/mmvq.h"
 #include "kernels/cuda/vector/rows.h"
 #include "kernels/cuda/vector/vector.h"
@@ -38,16 +37,15 @@ using bench::Check;
 enum Part {
   kNorm = 1,
   kQkv = 2,
-  kStore = 4,
-  kAttend = 8,
-  kProject = 16,
-  kGate = 32,
-  kQuantize = 64,
-  kDown = 128,
-  kOutput = 256,
-  kAll = 511,
-  kFoldNorm = 512,       // by the products that read it
-  kFoldQuantize = 1024,  // by the launch of gate and up
+  kAttend = 4,  // with rotation and store
+  kProject = 8,
+  kGate = 16,
+  kQuantize = 32,
+  kDown = 64,
+  kOutput = 128,
+  kAll = 255,
+  kFoldNorm = 256,      // by the products that read it
+  kFoldQuantize = 512,  // by the launch of gate and up
 };
 
 template <typename T>
@@ -73,6 +71,9 @@ class Bench {
     logits_ = Take<float>(8 * kVocabulary * 4);
     planes_ = Take<uint8_t>(1 << 21);
     partials_ = Take<float>(4 * AttentionPartialFloats(8, kHeads, kHeadDim));
+    const int64_t counters = 4 * AttentionDecodeCounters(8, kHeads, kKvHeads);
+    counters_ = Take<uint32_t>(counters);
+    Check(cudaMemset(counters_, 0, static_cast<size_t>(counters)) == cudaSuccess, "counters");
     table_ = Take<float>(8 * kHeadDim * 4);
     page_bytes_ = KvPageBytes(KvFormat::kF16, kKvHeads, kHeadDim);
     pages_ = Take<uint8_t>(8 * kPages * page_bytes_ * 2);
@@ -127,7 +128,8 @@ class Bench {
   }
 
   void Attend() {
-    AttentionArgs args;
+    AttentionDecodeArgs decode;
+    AttentionArgs& args = decode.attention;
     args.k = args.v = Side();
     args.v.pages += 8 * kPages * page_bytes_;
     args.q = qkv_;
@@ -142,7 +144,14 @@ class Bench {
     args.row_length = ints_ + 8 * kPages + 8;
     args.partials = partials_;
     args.planes = MakePlaneTarget(planes_, m_, kWidth, false, true);
-    Ok(Attention(args, queue()), "attention");
+    decode.tail.k = qkv_ + 8 * kWidth;
+    decode.tail.v = decode.tail.k + 8 * 128;
+    decode.tail.cells = ints_ + 8 * kPages + 16;
+    decode.tail.cos_sin = table_;
+    decode.tail.rope_dim = kHeadDim;
+    decode.tail.neox = true;
+    decode.counters = counters_;
+    Ok(AttentionDecode(decode, queue()), "attention");
   }
 
   KvSide Side() const {
@@ -153,28 +162,6 @@ class Bench {
     side.format = KvFormat::kF16;
     side.dim = kHeadDim;
     return side;
-  }
-
-  void Store() {
-    KvStoreArgs args;
-    args.k_side = args.v_side = Side();
-    args.v_side.pages += 8 * kPages * page_bytes_;
-    args.n_kv_heads = kKvHeads;
-    args.k = qkv_ + 8 * kWidth;
-    args.v = args.k + 8 * 128;
-    args.cells = ints_ + 8 * kPages + 16;
-    args.rows = m_;
-    args.cos_sin = table_;
-    args.rope_dim = kHeadDim;
-    args.neox = true;
-    args.rope.x = args.rope.out = qkv_;
-    args.rope.cos_sin = table_;
-    args.rope.rows = m_;
-    args.rope.n_heads = kHeads;
-    args.rope.head_dim = kHeadDim;
-    args.rope.rope_dim = kHeadDim;
-    args.rope.neox = true;
-    Ok(KvStore(args, queue()), "store");
   }
 
   void AttentionHalf(int parts, const uint8_t* at) {
@@ -189,7 +176,6 @@ class Bench {
                        qkv_ + 8 * (kWidth + 128), 128};
       Ok(Mmvq(args, queue()), "QKV");
     }
-    if ((parts & kStore) != 0) Store();
     if ((parts & kAttend) != 0) Attend();
     if ((parts & kProject) == 0) return;
     MmvqArgs args = Product(kWidth, false);
@@ -252,6 +238,7 @@ class Bench {
   float* logits_ = nullptr;
   uint8_t* planes_ = nullptr;
   float* partials_ = nullptr;
+  uint32_t* counters_ = nullptr;
   float* table_ = nullptr;
   uint8_t* pages_ = nullptr;
   int32_t* ints_ = nullptr;
@@ -266,20 +253,18 @@ void RunAll() {
   for (const int64_t m : {1, 8}) {
     for (const int32_t length : {100, 4096}) {
       bench.SetLength(m, length);
-      const int all = kAll | kFoldNorm | kFoldQuantize;
+      const int all = kAll | kFoldQuantize;
       const double whole = bench.TimeOf(all);
-      std::printf(
-          "%d rows at depth %d: %.1f us; norms apart %.1f, quantising apart %.1f, both %.1f\n",
-          static_cast<int>(m), length, whole, bench.TimeOf(all & ~kFoldNorm),
-          bench.TimeOf(all & ~kFoldQuantize), bench.TimeOf(kAll));
+      std::printf("%d rows at depth %d: %.1f us; norms folded %.1f, quantising apart %.1f\n",
+                  static_cast<int>(m), length, whole, bench.TimeOf(all | kFoldNorm),
+                  bench.TimeOf(kAll));
       for (const Named& part :
-           {Named{"QKV", kQkv}, Named{"rotation and store", kStore}, Named{"attention", kAttend},
+           {Named{"two norms", kNorm}, Named{"QKV", kQkv}, Named{"attention", kAttend},
             Named{"projection", kProject}, Named{"gate and up", kGate}, Named{"W_down", kDown},
             Named{"output", kOutput}}) {
         const double us = bench.TimeOf(all & ~part.parts);
         std::printf("  without %-22s %7.1f us, %6.2f a layer; alone %6.2f\n", part.name, us,
-                    (whole - us) / kLayers,
-                    bench.TimeOf(part.parts | kFoldNorm | kFoldQuantize) / kLayers);
+                    (whole - us) / kLayers, bench.TimeOf(part.parts | kFoldQuantize) / kLayers);
       }
     }
   }

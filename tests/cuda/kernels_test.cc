@@ -94,6 +94,46 @@ TEST_CASE("CUDA kernels: MMVQ is the product with the rounded activations", "[cu
   }
 }
 
+// Where rows are many, small matrices and large ones have kernels of their own, and long rows of
+// small ones are shared by the blocks of a cluster.
+TEST_CASE("CUDA kernels: MMVQ of small and large matrices has the bits of one row", "[cuda]") {
+  if (!CudaIsHere()) return;
+  const TestStream stream;
+  struct Size {
+    int64_t n;
+    int64_t k;
+  };
+  for (const ElementType type : kFastTypes) {
+    if (!kernels::cuda::HasMmvq(type)) continue;
+    const bool super = FindElementTraits(type)->block_elements == 256;
+    for (const Size size : {Size{4800, super ? 256 : 128}, Size{37, super ? 4864 : 2432},
+                            Size{37, 4864}, Size{37, 3328}}) {
+      const Matrix matrix = MakeMatrix(type, size.n, size.k, static_cast<uint32_t>(size.k));
+      Random random(static_cast<uint32_t>(size.n));
+      const std::vector<float> x = random.Values(static_cast<size_t>(8 * size.k));
+      const std::vector<float> bias = random.Values(static_cast<size_t>(size.n));
+      for (const bool residual : {false, true}) {
+        INFO(FindElementTraits(type)->name << " n " << size.n << " k " << size.k << " residual "
+                                           << residual);
+        kernels::cuda::MmvqArgs args;
+        args.type = type;
+        args.k = size.k;
+        args.residual = residual;
+        args.parts[0].n = size.n;
+        const auto row = [&](int64_t m) {
+          return std::vector<float>(x.begin() + m * size.k, x.begin() + (m + 1) * size.k);
+        };
+        const auto all = RunMmvq(matrix, x, 8, bias, true, args, stream);
+        for (const int64_t m : {0, 3, 7}) {
+          const auto alone = RunMmvq(matrix, row(m), 1, bias, true, args, stream);
+          CHECK(SameBits(
+              alone, std::vector<float>(all.begin() + m * size.n, all.begin() + (m + 1) * size.n)));
+        }
+      }
+    }
+  }
+}
+
 // Three matrices of several types; parts without rows are left out.
 struct MixedCase {
   ElementType types[3];

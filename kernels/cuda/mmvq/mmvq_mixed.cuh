@@ -65,6 +65,7 @@ MixedShape<sizeof...(types)> FindMixedShape(const MixedArgs<sizeof...(types)>& a
                                             const StreamLimits& limits) {
   constexpr int kTypes = sizeof...(types);
   constexpr int kStageOf[] = {kStageBytes<types>...};
+  constexpr int kBlocksOf[] = {StreamTile<types>::kStageValues / 32 ...};
   MixedShape<kTypes> shape;
   int widest = 1;
   int64_t warps = 0;
@@ -110,7 +111,7 @@ MixedShape<sizeof...(types)> FindMixedShape(const MixedArgs<sizeof...(types)>& a
       constexpr int kColumns = kMany ? 8 : 1;
       int floats = of.groups * of.buffers * of.warps * kColumns * kStreamRows;
       if (kInput == StreamInput::kCopied) {
-        floats += static_cast<int>(QuantizedBytes(kColumns, args.of_type[t].k, false, true)) / 4;
+        floats += args.of_type[t].stages * kBlocksOf[t] * kColumns * kInterleavedBytes / 4;
       }
       of.shared_bytes =
           of.groups * of.warps * of.slots * kStageOf[t] + floats * static_cast<int>(sizeof(float));

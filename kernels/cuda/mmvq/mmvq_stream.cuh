@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/mmvq/mmvq_stream_kernel.cuh"
+#include "kernels/cuda/mmvq/stream_once.cuh"
 
 namespace minfer::kernels::cuda {
 
@@ -20,23 +21,6 @@ inline constexpr int kStreamSlots = kOneRow ? 2 : 3;
 // Of a block that takes a norm: enough to make short work of its rows.
 inline constexpr int kNormBlockWarps = 8;
 inline constexpr int kStreamFewSlots = 2;  // where a multiprocessor has less shared memory
-
-struct StreamLimits {
-  int processors = 0;
-  int shared_per_block = 0;
-  int shared_per_processor = 0;
-};
-
-inline bool FindStreamLimits(StreamLimits* limits) {
-  int device = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->processors, cudaDevAttrMultiProcessorCount, device) ==
-             cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->shared_per_processor,
-                                cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) == cudaSuccess;
-}
 
 // One stage a warp where ten suffice, otherwise rounds of up to eight that are as even as can be.
 inline int StreamWarps(int stages) {
@@ -63,7 +47,8 @@ int StreamSharedBytes(const StreamArgs& args, const StreamShape& shape) {
   if (args.gate != MmvqGate::kNone) floats += kMmvqMaxRows * kPlaneGroup;
   if (kInput == StreamInput::kNormed) floats += Sums::kColumns * kNormWarps;
   if (kInput != StreamInput::kGlobal) {
-    floats += static_cast<int>(QuantizedBytes(Sums::kColumns, args.k, false, true)) / 4;
+    floats +=
+        args.stages * StreamTile<type>::kStageValues / 32 * Sums::kColumns * kInterleavedBytes / 4;
   }
   return shape.groups * shape.warps * shape.slots * kStageBytes<type> +
          floats * static_cast<int>(sizeof(float));
@@ -146,6 +131,10 @@ KernelStatus LaunchStream(const StreamArgs& args, KernelStream stream) {
 template <ElementType type, int kEights, bool kGated>
 KernelStatus LaunchMany(const StreamArgs& args, KernelStream stream) {
   using Sums = ManyRows<type, kEights>;
+  if constexpr (!kGated && !StreamTile<type>::kSuperBlocks) {
+    const KernelStatus status = LaunchOnce<type, kEights>(args, stream);
+    if (status != KernelStatus::kBadShape) return status;
+  }
   if (args.stages <= kStreamItemWarps) {
     const KernelStatus status =
         LaunchStream<type, Sums, kGated, StreamInput::kCopied>(args, stream);

@@ -127,12 +127,8 @@ __device__ __forceinline__ void StreamItems(const StreamArgs& args, int block, i
     activations = static_cast<const uint8_t*>(planes.out);
   } else if constexpr (kInput == StreamInput::kCopied) {
     auto* to = reinterpret_cast<uint8_t*>(spare);
-    const int bytes = static_cast<int>(args.k / 32) * Sums::kColumns * kInterleavedBytes;
     GridDependencyWait();
-    for (int i = 16 * static_cast<int>(threadIdx.x); i < bytes;
-         i += 16 * static_cast<int>(blockDim.x)) {
-      CpAsync16(to + i, args.activations + i, true);
-    }
+    CopyActivations<Sums::kColumns>(args, to, 0, args.stages * StreamTile<type>::kStageValues / 32);
     CpAsyncCommit();
     CpAsyncWait<0>();
     __syncthreads();
@@ -154,7 +150,10 @@ __device__ __forceinline__ void StreamItems(const StreamArgs& args, int block, i
         __syncwarp();
         const uint8_t* from = feed.ring + slot * kStageBytes<type>;
 #pragma unroll
-        for (int q = 0; q < Sums::kGroups; ++q) sums.Add(args, activations, from, stage, q, lane);
+        for (int q = 0; q < Sums::kGroups; ++q) {
+          sums.template Add<kInput == StreamInput::kCopied>(args, activations, from, stage, q,
+                                                            lane);
+        }
         sums.Load(args, activations, stage + args.warps < args.stages ? stage + args.warps : w,
                   lane);
         __syncwarp();
@@ -169,7 +168,10 @@ __device__ __forceinline__ void StreamItems(const StreamArgs& args, int block, i
       sums.Store(partial + w * Sums::kColumns * kStreamRows, lane);
       bool finishes = true;
       if constexpr (Sums::kWarpsFinish) {
-        // A buffer is free again when its turn comes: every warp has waited for all others since.
+        // A buffer is free again when its turn comes: of the items since, each other warp has
+        // finished one, for which it waited until the warp that read the buffer had arrived, after
+        // its reading. Where there is one buffer, the block's barriers stand between. (racecheck
+        // does not follow arrivals: it reports these sums, kernels/cuda/README.md.)
         const int barrier = 1 + group * args.buffers + turn;
         finishes = w == turn;
         if (finishes) {

@@ -42,6 +42,23 @@ struct StreamArgs {
 template <ElementType type>
 inline constexpr int kStageBytes = kStreamRows* StreamTile<type>::kRowBytes;
 
+// Blocks first .. first + count of interleaved activations into shared memory, by all threads. The
+// halves of columns 4 to 7 of each eight change places, so that the words of eight columns lie in
+// 32 banks; blocks past the end are zeros.
+template <int kColumns>
+__device__ __forceinline__ void CopyActivations(const StreamArgs& args, uint8_t* to, int first,
+                                                int count) {
+  constexpr unsigned kChunks = kColumns * kInterleavedBytes / 16;  // of a block
+  const unsigned present = static_cast<unsigned>(static_cast<int>(args.k / 32) - first) * kChunks;
+  const uint8_t* from = args.activations + 16 * kChunks * static_cast<unsigned>(first);
+  for (unsigned i = threadIdx.x; i < static_cast<unsigned>(count) * kChunks; i += blockDim.x) {
+    const unsigned at = i % kChunks;
+    const unsigned place = at < 2 * kColumns ? i ^ (at / 8 & 1) : i;
+    const bool inside = i < present;
+    CpAsync16(to + 16 * place, from + (inside ? 16 * i : 0), inside);
+  }
+}
+
 // Where the rows of an item lie: the first eight and the others.
 struct ItemRows {
   const uint8_t* low;
@@ -101,20 +118,33 @@ struct Copier {
     }
   }
 
-  // Sixteen rows that there are; chunks past the end of the last stage are zeros.
-  template <bool kWhole>
-  __device__ __forceinline__ void CopyRows(const StreamArgs& args, const ItemRows& rows, int stage,
-                                           uint8_t* slot, int lane) const {
-    uint8_t* to = slot + lane / 4 * Tile::kRowBytes + lane % 4 * 16;
-    const uint8_t* low = rows.low + quad_at;
-    const uint8_t* high = rows.high + quad_at;
-#pragma unroll
-    for (int j = 0; j < kQuads; ++j) {
-      const bool inside = kWhole || Tile::Inside(stage, 4 * j + lane % 4, args.k);
-      const int at = inside ? Tile::Place(4 * j, args.k) + stage * Tile::Stride(4 * j) : 0;
-      CpAsync16(to + 64 * j, low + at, inside);
-      CpAsync16(to + 8 * Tile::kRowBytes + 64 * j, high + at, inside);
+  // A warp's part of what several copy together.
+  __device__ __forceinline__ void CopyShare(const StreamArgs& args, const ItemRows& rows, int stage,
+                                            uint8_t* slot, int lane, int sharer,
+                                            int sharers) const {
+    if (rows.last_low < 7 || rows.last_high < 7) {
+      if (sharer == 0) CopyPart(args, rows, stage, slot, lane);
+      return;
     }
+#pragma unroll 1
+    for (int j = sharer; j < kQuads; j += sharers) CopyQuad(args, rows, stage, slot, lane, j);
+    if (kRest != 0 && sharer == sharers - 1) CopyRest<false>(args, rows, stage, slot, lane);
+  }
+
+  template <bool kWhole = false>
+  __device__ __forceinline__ void CopyQuad(const StreamArgs& args, const ItemRows& rows, int stage,
+                                           uint8_t* slot, int lane, int j) const {
+    uint8_t* to = slot + lane / 4 * Tile::kRowBytes + lane % 4 * 16 + 64 * j;
+    const bool inside = kWhole || Tile::Inside(stage, 4 * j + lane % 4, args.k);
+    const int at = inside ? Tile::Place(4 * j, args.k) + stage * Tile::Stride(4 * j) : 0;
+    CpAsync16(to, rows.low + quad_at + at, inside);
+    CpAsync16(to + 8 * Tile::kRowBytes, rows.high + quad_at + at, inside);
+  }
+
+  // The chunks after those of four.
+  template <bool kWhole>
+  __device__ __forceinline__ void CopyRest(const StreamArgs& args, const ItemRows& rows, int stage,
+                                           uint8_t* slot, int lane) const {
     if constexpr (kRest != 0) {
       const int row = lane / kRest;
       if (row >= kStreamRows) return;
@@ -124,6 +154,15 @@ struct Copier {
       const uint8_t* from = (row < 8 ? rows.low : rows.high) + rest_at;
       CpAsync16(slot + row * Tile::kRowBytes + 16 * kFirst + lane % kRest * 16, from + at, inside);
     }
+  }
+
+  // Sixteen rows that there are; chunks past the end of the last stage are zeros.
+  template <bool kWhole>
+  __device__ __forceinline__ void CopyRows(const StreamArgs& args, const ItemRows& rows, int stage,
+                                           uint8_t* slot, int lane) const {
+#pragma unroll
+    for (int j = 0; j < kQuads; ++j) CopyQuad<kWhole>(args, rows, stage, slot, lane, j);
+    CopyRest<kWhole>(args, rows, stage, slot, lane);
   }
 
   // Rows past the last repeat it, chunks past the end are zeros.

@@ -13,20 +13,21 @@
 
 namespace minfer::kernels::cuda {
 
-// acc + activation scale * (x * value + y * sum), value = dot - kZero * sum; head holds the scale
-// and the sum. All integers here are exact as floats.
+// What takes away the number that dots begin with. A scale has few bits: its product with that
+// number is exact, and so is the difference before it is rounded.
 template <typename Tile>
-__device__ __forceinline__ float AddStep(float acc, float2 scale, float value, float2 head) {
-  float term = scale.x * value;
-  if constexpr (Tile::kHasMin) term = fmaf(scale.y, head.y, term);
-  return fmaf(head.x, term, acc);
+__device__ __forceinline__ float DotOffset(float scale) {
+  constexpr float kStart = Tile::kDotStart == kUnitsStart ? 12582912.0f : 786432.0f;
+  return -kStart * scale;
 }
 
+// acc + activation scale * (x * dot + y * sum); head holds the scale and the sum.
 template <typename Tile>
-__device__ __forceinline__ float CenteredDot(int dot, float2 head) {
-  float value = static_cast<float>(dot);
-  if constexpr (Tile::kZero != 0) value -= static_cast<float>(Tile::kZero) * head.y;
-  return value;
+__device__ __forceinline__ float AddStep(float acc, float2 scale, float offset, int dot,
+                                         float2 head) {
+  float term = fmaf(__int_as_float(dot), scale.x, offset);
+  if constexpr (Tile::kHasMin) term = fmaf(scale.y, head.y, term);
+  return fmaf(head.x, term, acc);
 }
 
 // A head whose sums are one float.
@@ -44,10 +45,11 @@ __device__ __forceinline__ float AddHalves(float acc, float scale, int2 subs, in
   return fmaf(head.x, scale * static_cast<float>(dot), acc);
 }
 
+// swap: 16 where the halves of the column have changed places (CopyActivations), or 0.
 template <bool kPairs>
-__device__ __forceinline__ uint2 ActivationWords(const uint8_t* quants, int t) {
-  if constexpr (kPairs) return EightBytes(quants + 8 * t);
-  return make_uint2(WordAt(quants + 4 * t), WordAt(quants + 16 + 4 * t));
+__device__ __forceinline__ uint2 ActivationWords(const uint8_t* quants, int t, int swap = 0) {
+  if constexpr (kPairs) return EightBytes(quants + (8 * t ^ swap));
+  return make_uint2(WordAt(quants + (4 * t ^ swap)), WordAt(quants + ((16 + 4 * t) ^ swap)));
 }
 
 // Sums of rows g and g + 8 with one row of activations, or with its two planes. The activations of
@@ -123,7 +125,10 @@ struct OneRow {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           const float2 head = *reinterpret_cast<const float2*>(row + head_at[q][i]);
-          heads[q][p][i] = Tile::kHalves ? head : SummedHead(head);
+          heads[q][p][i] = head;
+          if constexpr (!Tile::kHalves) {
+            if constexpr (Tile::kHasMin) heads[q][p][i] = SummedHead(head);
+          }
         }
 #pragma unroll
         for (int h = 0; h < kParts; ++h) {
@@ -149,6 +154,7 @@ struct OneRow {
     LoadPlaced(args, activations, lane);
   }
 
+  template <bool>
   __device__ __forceinline__ void Add(const StreamArgs&, const uint8_t*, const uint8_t* slot, int,
                                       int q, int lane) {
     const int g = lane / 4;
@@ -159,7 +165,15 @@ struct OneRow {
     bottom.Load(slot + (g + 8) * Tile::kRowBytes, q, t);
     // One plane of one part in two accumulators: a chain half as long.
     constexpr bool kSplit = !Tile::kHalves && kPlanes == 1;
-    int c[kPlanes][kSplit ? 2 : kParts][4] = {};
+    constexpr int kSums = kSplit ? 2 : kParts;
+    int start = 0;
+    if constexpr (!Tile::kHalves) start = Tile::kDotStart;
+    int c[kPlanes][kSums][4];
+#pragma unroll
+    for (int i = 0; i < kPlanes * kSums * 4; ++i) {
+      const int at = i / 4 % kSums;
+      c[i / 4 / kSums][at][i % 4] = kSplit && at == 1 ? 0 : start;
+    }
 #pragma unroll
     for (int s = 0; s < 8; ++s) {
       const uint2 a = top.Step(s);
@@ -199,10 +213,10 @@ struct OneRow {
 #pragma unroll
         for (int p = 0; p < kPlanes; ++p) {
           const float2 head = heads[q][p][i];
-          sums[p][0] =
-              AddStep<Tile>(sums[p][0], scales0[i], CenteredDot<Tile>(c[p][0][i], head), head);
-          sums[p][1] =
-              AddStep<Tile>(sums[p][1], scales1[i], CenteredDot<Tile>(c[p][0][2 + i], head), head);
+          sums[p][0] = AddStep<Tile>(sums[p][0], scales0[i], DotOffset<Tile>(scales0[i].x),
+                                     c[p][0][i], head);
+          sums[p][1] = AddStep<Tile>(sums[p][1], scales1[i], DotOffset<Tile>(scales1[i].x),
+                                     c[p][0][2 + i], head);
         }
       }
     }
@@ -239,66 +253,83 @@ struct ManyRows {
   __device__ __forceinline__ void LoadFirst(const StreamArgs&, const uint8_t*, int) {}
   __device__ __forceinline__ void Load(const StreamArgs&, const uint8_t*, int, int) {}
 
+  // kCopied: the activations are those of CopyActivations.
+  template <bool kCopied>
   __device__ __forceinline__ void Add(const StreamArgs& args, const uint8_t* activations,
                                       const uint8_t* slot, int stage, int q, int lane) {
     const int g = lane / 4;
     const int t = lane % 4;
+    const int swap = kCopied ? g / 4 * 16 : 0;
     const int first = (stage * kGroups + q) * 8;
     const int last = static_cast<int>(args.k / 32) - 1;
-    const uint8_t* group = activations + min(first, last - 7) * kBlockBytes;
+    const uint8_t* group = activations + (kCopied ? first : min(first, last - 7)) * kBlockBytes;
     Tile top;
     Tile bottom;
     top.Load(slot + g * Tile::kRowBytes, q, t);
     bottom.Load(slot + (g + 8) * Tile::kRowBytes, q, t);
 #pragma unroll
     for (int s = 0; s < 8; ++s) {
-      const uint8_t* block = Tile::kSuperBlocks ? group + s * kBlockBytes
-                                                : activations + min(first + s, last) * kBlockBytes;
+      const uint8_t* block = kCopied || Tile::kSuperBlocks
+                                 ? group + s * kBlockBytes
+                                 : activations + min(first + s, last) * kBlockBytes;
       const uint2 a = top.Step(s);
       const uint2 b = bottom.Step(s);
       const uint32_t words[4] = {a.x, b.x, a.y, b.y};
 #pragma unroll
       for (int e = 0; e < kEights; ++e) {
-        const uint2 x = ActivationWords<Tile::kPairs>(block + 32 * (8 * e + g), t);
-        const float4 heads =
-            *reinterpret_cast<const float4*>(block + 32 * kColumns + 8 * (8 * e + 2 * t));
-        AddColumns(top, bottom, words, x, heads, s, sums[e], t);
+        const Column column(block, e, g, t, swap);
+        if constexpr (Tile::kHalves) {
+          AddHalfColumns(top, bottom, words, column, s, sums[e][s % 4], t);
+        } else {
+          AddColumns(words, column, top.Scale(s), bottom.Scale(s), sums[e][s / 2]);
+        }
       }
     }
   }
 
-  __device__ __forceinline__ static void AddColumns(const Tile& top, const Tile& bottom,
-                                                    const uint32_t* words, uint2 x, float4 heads,
-                                                    int s, float (*to_classes)[4], int t) {
-    const float2 head[2] = {make_float2(heads.x, heads.y), make_float2(heads.z, heads.w)};
-    if constexpr (Tile::kHalves) {
-      int first[4] = {};
-      int second[4] = {};
-      MmaM16N8K32<false>(words, t < 2 ? x.x : 0u, t < 2 ? x.y : 0u, first);
-      MmaM16N8K32<false>(words, t < 2 ? 0u : x.x, t < 2 ? 0u : x.y, second);
-      float* to = to_classes[s % 4];
-      const int2 subs0 = top.SubScales(s);
-      const int2 subs1 = bottom.SubScales(s);
+  struct Column {
+    uint2 x;
+    float2 head[2];  // of columns 2 t and 2 t + 1
+
+    __device__ __forceinline__ Column(const uint8_t* block, int e, int g, int t, int swap) {
+      x = ActivationWords<Tile::kPairs>(block + 32 * (8 * e + g), t, swap);
+      const float4 heads =
+          *reinterpret_cast<const float4*>(block + 32 * kColumns + 8 * (8 * e + 2 * t));
+      head[0] = make_float2(heads.x, heads.y);
+      head[1] = make_float2(heads.z, heads.w);
+    }
+  };
+
+  __device__ __forceinline__ static void AddHalfColumns(const Tile& top, const Tile& bottom,
+                                                        const uint32_t* words, const Column& column,
+                                                        int s, float* to, int t) {
+    const uint2 x = column.x;
+    int first[4] = {};
+    int second[4] = {};
+    MmaM16N8K32<false>(words, t < 2 ? x.x : 0u, t < 2 ? x.y : 0u, first);
+    MmaM16N8K32<false>(words, t < 2 ? 0u : x.x, t < 2 ? 0u : x.y, second);
+    const int2 subs0 = top.SubScales(s);
+    const int2 subs1 = bottom.SubScales(s);
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        to[i] = AddHalves<Tile>(to[i], top.scale, subs0, first[i], second[i], head[i]);
-        to[2 + i] =
-            AddHalves<Tile>(to[2 + i], bottom.scale, subs1, first[2 + i], second[2 + i], head[i]);
-      }
-    } else {
-      // The accumulators begin with what the zero of the codes takes away.
-      const int zeros[2] = {-Tile::kZero * QuantSum(head[0]), -Tile::kZero * QuantSum(head[1])};
-      int c[4] = {zeros[0], zeros[1], zeros[0], zeros[1]};
-      MmaM16N8K32<Tile::kUnsigned>(words, x.x, x.y, c);
-      float* to = to_classes[s / 2];
-      const float2 scale0 = top.Scale(s);
-      const float2 scale1 = bottom.Scale(s);
+    for (int i = 0; i < 2; ++i) {
+      const float2 head = column.head[i];
+      to[i] = AddHalves<Tile>(to[i], top.scale, subs0, first[i], second[i], head);
+      to[2 + i] =
+          AddHalves<Tile>(to[2 + i], bottom.scale, subs1, first[2 + i], second[2 + i], head);
+    }
+  }
+
+  __device__ __forceinline__ static void AddColumns(const uint32_t* words, const Column& column,
+                                                    float2 scale0, float2 scale1, float* to) {
+    const float offset0 = DotOffset<Tile>(scale0.x);
+    const float offset1 = DotOffset<Tile>(scale1.x);
+    int dots[4] = {Tile::kDotStart, Tile::kDotStart, Tile::kDotStart, Tile::kDotStart};
+    MmaM16N8K32<Tile::kUnsigned>(words, column.x.x, column.x.y, dots);
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float2 summed = Tile::kHasMin ? SummedHead(head[i]) : head[i];
-        to[i] = AddStep<Tile>(to[i], scale0, static_cast<float>(c[i]), summed);
-        to[2 + i] = AddStep<Tile>(to[2 + i], scale1, static_cast<float>(c[2 + i]), summed);
-      }
+    for (int i = 0; i < 2; ++i) {
+      const float2 head = Tile::kHasMin ? SummedHead(column.head[i]) : column.head[i];
+      to[i] = AddStep<Tile>(to[i], scale0, offset0, dots[i], head);
+      to[2 + i] = AddStep<Tile>(to[2 + i], scale1, offset1, dots[2 + i], head);
     }
   }
 

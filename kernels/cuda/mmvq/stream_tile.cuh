@@ -14,7 +14,7 @@
 //   Inside(stage, chunk, k)  whether a chunk lies in the row
 //   Load(row, q, t)          group q of a row of the stage into registers
 //   Step(s)                  the two words of step s
-//   Scale(s)                 step s stands for x * (dot - kZero * sum) + y * sum
+//   Scale(s)                 step s stands for x * dot + y * sum
 //   ScalePair(t, out)        those of steps 2 t and 2 t + 1
 //
 // Q6_K has a scale for each 16 values instead: SubScales(s) gives two, lanes 0 and 1 hold the first
@@ -35,8 +35,20 @@ __device__ __forceinline__ float ByteToFloat(uint32_t word, int at) {
          8388608.0f;
 }
 
+// Dots begin with the bits of a float, 1.5 * 2^23: below 2^22 they need no conversion, only that
+// number taken away; and dots of codes that are 16 times as large with those of 1.5 * 2^19, whose
+// last bit is a sixteenth.
+inline constexpr int kUnitsStart = 0x4b400000;
+inline constexpr int kSixteenthsStart = 0x49400000;
+
 template <ElementType type>
 struct StreamTile;
+
+__device__ __forceinline__ uint32_t AndXor(uint32_t x, uint32_t mask, uint32_t flip) {
+  uint32_t y;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;\n" : "=r"(y) : "r"(x), "r"(mask), "r"(flip));
+  return y;
+}
 
 // What Q4_K and Q5_K share: scales and mins of eight sub-blocks, a byte each.
 struct SubScales8 {
@@ -84,7 +96,7 @@ struct StreamTile<ElementType::kQ4_K> : SubScales8 {
   static constexpr bool kUnsigned = true;
   static constexpr bool kSuperBlocks = true;
   static constexpr bool kHasMin = true;
-  static constexpr int kZero = 0;
+  static constexpr int kDotStart = kUnitsStart;
   uint2 codes[4];
 
   __device__ static int Place(int chunk, int64_t) { return chunk * 16; }
@@ -118,7 +130,7 @@ struct StreamTile<ElementType::kQ5_K> : SubScales8 {
   static constexpr bool kUnsigned = false;
   static constexpr bool kSuperBlocks = true;
   static constexpr bool kHasMin = true;
-  static constexpr int kZero = 0;
+  static constexpr int kDotStart = kUnitsStart;
   uint2 codes[4];
   uint2 high;
 
@@ -228,30 +240,80 @@ struct PlaneTile {
   }
 };
 
-// Four-bit codes: word t of block s, low halves first.
-template <int kHighBytes, int kScaleBytes>
+// Scales of eight blocks, or scales and mins, in shared memory: halves at a multiple of 16 bytes.
+template <int kScaleBytes>
+struct BlockHeads {
+  const uint8_t* from;
+  uint4 all[kScaleBytes / 2];
+
+  // For At.
+  __device__ void Load() {
+#pragma unroll
+    for (int i = 0; i < kScaleBytes / 2; ++i) all[i] = reinterpret_cast<const uint4*>(from)[i];
+  }
+  __device__ static float Half(uint32_t word, int i) {
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(word >> (16 * i))));
+  }
+  __device__ static uint32_t WordOf(uint4 words, int i) {
+    return i < 2 ? (i == 0 ? words.x : words.y) : (i == 2 ? words.z : words.w);
+  }
+  // Of block s, known when compiled.
+  __device__ float2 At(int s) const {
+    if constexpr (kScaleBytes == 2) return make_float2(Half(WordOf(all[0], s / 2), s % 2), 0.0f);
+    const uint32_t word = WordOf(all[s / 4], s % 4);
+    return make_float2(Half(word, 0), Half(word, 1));
+  }
+  // Of blocks 2 t and 2 t + 1.
+  __device__ void Pair(int t, float2* out) const {
+    if constexpr (kScaleBytes == 2) {
+      const uint32_t word = WordAt(from + 4 * t);
+      out[0] = make_float2(Half(word, 0), 0.0f);
+      out[1] = make_float2(Half(word, 1), 0.0f);
+    } else {
+      const uint2 words = EightBytes(from + 8 * t);
+      out[0] = make_float2(Half(words.x, 0), Half(words.x, 1));
+      out[1] = make_float2(Half(words.y, 0), Half(words.y, 1));
+    }
+  }
+};
+
+// Four-bit codes: word t of block s, low halves first. Codes with a sign stand for what is left
+// when their zero is taken away: four bits as bytes 16 times as large, five bits as they are.
+template <int kHighBytes, int kScaleBytes, bool kSigned>
 struct NibbleTile : PlaneTile<16, kHighBytes, kScaleBytes, 512, false> {
   using Plane = PlaneTile<16, kHighBytes, kScaleBytes, 512, false>;
+  static constexpr bool kSixteenfold = kSigned && kHighBytes == 0;
+  static constexpr int kDotStart = kSixteenfold ? kSixteenthsStart : kUnitsStart;
   uint32_t codes[8];
   uint32_t high[kHighBytes == 0 ? 1 : 8];  // the block's bits, from value 4 t on
-  const uint8_t* heads;
+  BlockHeads<kScaleBytes> heads;
 
-  __device__ void Load(const uint8_t* row, int q, int t) {
+  template <int kSteps>
+  __device__ void LoadSteps(const uint8_t* row, int first, int t) {
 #pragma unroll
-    for (int s = 0; s < 8; ++s) codes[s] = WordAt(row + 128 * q + 16 * s + 4 * t);
+    for (int s = 0; s < kSteps; ++s) codes[s] = WordAt(row + 16 * (first + s) + 4 * t);
     if constexpr (kHighBytes != 0) {
 #pragma unroll
-      for (int s = 0; s < 8; ++s) {
-        high[s] = WordAt(row + Plane::kHighAt + 32 * q + 4 * s) >> (4 * t);
+      for (int s = 0; s < kSteps; ++s) {
+        const uint32_t bits = WordAt(row + Plane::kHighAt + 4 * (first + s)) >> (4 * t);
+        high[s] = kSigned ? ~bits : bits;
       }
     }
-    heads = row + Plane::kScalesAt + 8 * kScaleBytes * q;
+    heads.from = row + Plane::kScalesAt + kScaleBytes * first;
   }
-  // Bit i of the low four to bit 4 of byte i.
+  __device__ void Load(const uint8_t* row, int q, int t) {
+    LoadSteps<8>(row, 8 * q, t);
+    heads.Load();
+  }
+  // Bit i of the low four to bit 4 of byte i; with a sign, to all from there on.
   __device__ static uint32_t Spread(uint32_t bits) {
-    return (((bits & 15u) * 0x00204081u) & 0x01010101u) << 4;
+    return (((bits & 15u) * 0x00204081u) & 0x01010101u) * (kSigned ? 0xf0u : 0x10u);
   }
   __device__ uint2 Step(int s) const {
+    if constexpr (kSixteenfold) {
+      return make_uint2(AndXor(codes[s] << 4, 0xf0f0f0f0u, 0x80808080u),
+                        AndXor(codes[s], 0xf0f0f0f0u, 0x80808080u));
+    }
     uint2 words = make_uint2(codes[s] & 0x0f0f0f0fu, (codes[s] >> 4) & 0x0f0f0f0fu);
     if constexpr (kHighBytes != 0) {
       words.x |= Spread(high[s]);
@@ -259,58 +321,50 @@ struct NibbleTile : PlaneTile<16, kHighBytes, kScaleBytes, 512, false> {
     }
     return words;
   }
-  __device__ float2 Scale(int s) const {
-    if constexpr (kScaleBytes == 2) return make_float2(HalfAt(heads + 2 * s), 0.0f);
-    return make_float2(HalfAt(heads + 4 * s), HalfAt(heads + 4 * s + 2));
-  }
-  __device__ void ScalePair(int t, float2* out) const {
-    out[0] = Scale(2 * t);
-    out[1] = Scale(2 * t + 1);
-  }
+  __device__ float2 Scale(int s) const { return heads.At(s); }
+  __device__ void ScalePair(int t, float2* out) const { heads.Pair(t, out); }
 };
 
 template <>
-struct StreamTile<ElementType::kQ4_0> : NibbleTile<0, 2> {
+struct StreamTile<ElementType::kQ4_0> : NibbleTile<0, 2, true> {
   static constexpr bool kHasMin = false;
-  static constexpr int kZero = 8;
 };
 
 template <>
-struct StreamTile<ElementType::kQ4_1> : NibbleTile<0, 4> {
+struct StreamTile<ElementType::kQ4_1> : NibbleTile<0, 4, false> {
   static constexpr bool kHasMin = true;
-  static constexpr int kZero = 0;
 };
 
 template <>
-struct StreamTile<ElementType::kQ5_0> : NibbleTile<4, 2> {
+struct StreamTile<ElementType::kQ5_0> : NibbleTile<4, 2, true> {
   static constexpr bool kHasMin = false;
-  static constexpr int kZero = 16;
 };
 
 template <>
-struct StreamTile<ElementType::kQ5_1> : NibbleTile<4, 4> {
+struct StreamTile<ElementType::kQ5_1> : NibbleTile<4, 4, false> {
   static constexpr bool kHasMin = true;
-  static constexpr int kZero = 0;
 };
 
 template <>
 struct StreamTile<ElementType::kQ8_0> : PlaneTile<32, 0, 2, 256, true> {
   static constexpr bool kHasMin = false;
-  static constexpr int kZero = 0;
+  static constexpr int kDotStart = kUnitsStart;
   uint2 codes[8];
-  const uint8_t* heads;
+  BlockHeads<2> heads;
 
-  __device__ void Load(const uint8_t* row, int, int t) {
+  template <int kSteps>
+  __device__ void LoadSteps(const uint8_t* row, int first, int t) {
 #pragma unroll
-    for (int s = 0; s < 8; ++s) codes[s] = EightBytes(row + 32 * s + 8 * t);
-    heads = row + kScalesAt;
+    for (int s = 0; s < kSteps; ++s) codes[s] = EightBytes(row + 32 * (first + s) + 8 * t);
+    heads.from = row + kScalesAt + 2 * first;
+  }
+  __device__ void Load(const uint8_t* row, int, int t) {
+    LoadSteps<8>(row, 0, t);
+    heads.Load();
   }
   __device__ uint2 Step(int s) const { return codes[s]; }
-  __device__ float2 Scale(int s) const { return make_float2(HalfAt(heads + 2 * s), 0.0f); }
-  __device__ void ScalePair(int t, float2* out) const {
-    out[0] = Scale(2 * t);
-    out[1] = Scale(2 * t + 1);
-  }
+  __device__ float2 Scale(int s) const { return heads.At(s); }
+  __device__ void ScalePair(int t, float2* out) const { heads.Pair(t, out); }
 };
 
 }  // namespace minfer::kernels::cuda
