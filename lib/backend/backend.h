@@ -114,6 +114,7 @@ struct BackendStatistics {
   uint64_t cancel_polls = 0;
   uint64_t work_between_polls_max = 0;  // multiply-adds of the largest stretch between two polls
   uint64_t steps_captured = 0;
+  uint64_t launches_captured = 0;  // kernels and copies in them
   uint64_t steps_replayed = 0;
 };
 

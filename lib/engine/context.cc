@@ -257,6 +257,7 @@ void Context::PublishStatistics() {
     sum.cancel_polls += one.cancel_polls;
     sum.work_between_polls_max = std::max(sum.work_between_polls_max, one.work_between_polls_max);
     sum.steps_captured += one.steps_captured;
+    sum.launches_captured += one.launches_captured;
     sum.steps_replayed += one.steps_replayed;
     backends_[b]->UpdateReport(&kernel_reports_[b]);
   }

@@ -166,6 +166,42 @@ TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[c
   }
 }
 
+// Launches of a recorded decode step of a dense model with so many layers.
+uint64_t DecodeLaunches(int32_t device, int32_t n_layers, const std::string& tuning) {
+  RandomModelSpec spec;
+  spec.n_embd = 128;
+  spec.n_layers = n_layers;
+  spec.n_heads = 2;
+  spec.n_kv_heads = 1;
+  spec.head_dim = 64;
+  spec.n_ff = 256;
+  spec.type = ElementType::kQ8_0;
+  const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel(spec), device);
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 256;
+  options.tuning = tuning;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  Decode(session.get(), std::vector<int32_t>(40, 7));
+  const BackendStatistics before = context->statistics().backend;
+  Greedy(session.get(), 10);
+  const BackendStatistics after = context->statistics().backend;
+  CHECK(after.steps_captured - before.steps_captured == 1);
+  return after.launches_captured - before.launches_captured;
+}
+
+TEST_CASE("CUDA engine: a layer of a decode step is seven launches", "[cuda]") {
+  const std::optional<int32_t> device = CudaDeviceIndex();
+  if (!device.has_value()) return;
+  const auto of_layer = [&](const std::string& tuning) {
+    return DecodeLaunches(*device, 3, tuning) - DecodeLaunches(*device, 2, tuning);
+  };
+  CHECK(of_layer("") == 7);
+  // The quantisation of what W_down reads by itself.
+  CHECK(of_layer("fuse_ffn=0") == 8);
+}
+
 TEST_CASE("CUDA engine: a decode step selects no rows, for all are outputs", "[cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;

@@ -291,7 +291,9 @@ Status CudaBackend::CloseWindow() {
   step.written = std::move(written_);
   step.inputs = split_.inputs;
   step.top = split_.top;
-  const cudaError_t error = cudaGraphInstantiate(&step.graph, graph, 0);
+  size_t launches = 0;
+  cudaError_t error = cudaGraphGetNodes(graph, nullptr, &launches);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&step.graph, graph, 0);
   cudaGraphDestroy(graph);
   MF_RETURN_IF_ERROR(runtime_->Check(error, "making a graph of a recording"));
   if (Status status = runtime_->Check(cudaGraphLaunch(step.graph, stream_->get()),
@@ -302,6 +304,7 @@ Status CudaBackend::CloseWindow() {
   }
   Add(step.counted, &statistics_);
   ++statistics_.steps_captured;
+  statistics_.launches_captured += launches;
   captured_.push_back(std::move(step));
   if (captured_.size() > kMaxCaptured) {
     Destroy(captured_.front());
