@@ -142,19 +142,26 @@ TEST_CASE("CUDA engine: the plan is what the device loses", "[cuda]") {
   CHECK(FreeBytes(*device) == before);
 }
 
+// A context with one session that has seen forty tokens.
+std::pair<std::shared_ptr<Context>, std::unique_ptr<Session>> AfterPrompt(
+    const std::shared_ptr<const Model>& model, const std::string& tuning) {
+  ContextOptions options;
+  options.n_threads = 1;
+  options.n_ctx = 512;
+  options.tuning = tuning;
+  std::shared_ptr<Context> context = MakeContext(model, options);
+  std::unique_ptr<Session> session = MakeSession(context);
+  Decode(session.get(), std::vector<int32_t>(40, 7));
+  return {std::move(context), std::move(session)};
+}
+
 TEST_CASE("CUDA engine: a decode step is recorded once and then one launch", "[cuda]") {
   const std::optional<int32_t> device = CudaDeviceIndex();
   if (!device.has_value()) return;
   const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel({}), *device);
   CHECK(model->placement().devices.size() == 1);
   for (const bool graphs : {true, false}) {
-    ContextOptions options;
-    options.n_threads = 1;
-    options.n_ctx = 256;
-    options.tuning = graphs ? "" : "cuda_graph=0";
-    std::shared_ptr<Context> context = MakeContext(model, options);
-    std::unique_ptr<Session> session = MakeSession(context);
-    Decode(session.get(), std::vector<int32_t>(40, 7));
+    const auto [context, session] = AfterPrompt(model, graphs ? "" : "cuda_graph=0");
     const BackendStatistics before = context->statistics().backend;
     Greedy(session.get(), 20);
     const BackendStatistics after = context->statistics().backend;
@@ -177,13 +184,7 @@ uint64_t DecodeLaunches(int32_t device, int32_t n_layers, const std::string& tun
   spec.n_ff = 256;
   spec.type = ElementType::kQ8_0;
   const std::shared_ptr<const Model> model = LoadModel(MakeRandomModel(spec), device);
-  ContextOptions options;
-  options.n_threads = 1;
-  options.n_ctx = 256;
-  options.tuning = tuning;
-  std::shared_ptr<Context> context = MakeContext(model, options);
-  std::unique_ptr<Session> session = MakeSession(context);
-  Decode(session.get(), std::vector<int32_t>(40, 7));
+  const auto [context, session] = AfterPrompt(model, tuning);
   const BackendStatistics before = context->statistics().backend;
   Greedy(session.get(), 10);
   const BackendStatistics after = context->statistics().backend;
@@ -209,13 +210,7 @@ TEST_CASE("CUDA engine: a decode step selects no rows, for all are outputs", "[c
       LoadModel(QuantizedTinyModelPath("qwen3", ElementType::kQ8_0), *device);
   std::vector<float> logits[2];
   for (const bool fused : {false, true}) {
-    ContextOptions options;
-    options.n_threads = 1;
-    options.n_ctx = 256;
-    options.tuning = fused ? "" : "fuse_add=0";
-    std::shared_ptr<Context> context = MakeContext(model, options);
-    std::unique_ptr<Session> session = MakeSession(context);
-    Decode(session.get(), std::vector<int32_t>(40, 7));
+    const auto [context, session] = AfterPrompt(model, fused ? "" : "fuse_add=0");
     for (int32_t i = 0; i < 6; ++i) logits[fused ? 1 : 0] = Decode(session.get(), {&i, 1});
     const std::vector<KernelReport> report = context->kernel_report();
     const bool selects_none =
@@ -241,13 +236,7 @@ TEST_CASE("CUDA engine: what picks tokens may change between replayed steps", "[
   std::vector<int32_t> tokens[2];
   std::vector<float> logits[2];
   for (const bool graphs : {false, true}) {
-    ContextOptions options;
-    options.n_threads = 1;
-    options.n_ctx = 512;
-    options.tuning = graphs ? "" : "cuda_graph=0";
-    std::shared_ptr<Context> context = MakeContext(model, options);
-    std::unique_ptr<Session> session = MakeSession(context);
-    Decode(session.get(), std::vector<int32_t>(40, 7));
+    const auto [context, session] = AfterPrompt(model, graphs ? "" : "cuda_graph=0");
     for (const SamplingSettings& settings : {greedy, drawn, greedy, whole, drawn, greedy}) {
       MF_REQUIRE_OK(session->SetSampling(settings));
       const std::vector<int32_t> some = Greedy(session.get(), 9);
