@@ -182,7 +182,8 @@ Status Context::AllocateTop() {
 
 BufferRange Context::DeviceLogits(int32_t side, int32_t slot, int64_t rows) const {
   const uint64_t row = static_cast<uint64_t>(model_->description().hp.n_vocab) * sizeof(float);
-  const auto first = static_cast<uint64_t>(side * config_.n_sessions + slot);
+  const uint64_t first = static_cast<uint64_t>(side) * static_cast<uint64_t>(config_.n_sessions) +
+                         static_cast<uint64_t>(slot);
   return {device_logits_, first * row, static_cast<uint64_t>(rows) * row};
 }
 

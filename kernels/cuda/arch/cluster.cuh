@@ -31,7 +31,7 @@ __device__ __forceinline__ void ClusterWait() {
 }
 
 // A float to the place that `to` has in the block of that rank.
-__device__ __forceinline__ void StoreToRank(float* to, int rank, float value) {
+__device__ __forceinline__ void StoreToRank(float* to, [[maybe_unused]] int rank, float value) {
 #if __CUDA_ARCH__ >= 900
   uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("mapa.shared::cluster.u32 %0, %0, %1;\n" : "+r"(at) : "r"(rank));

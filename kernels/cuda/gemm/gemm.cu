@@ -38,7 +38,7 @@ struct TileRows {
   static constexpr int kTasks = kRows * kParts;
   static constexpr int kTurns = (kTasks + kThreads - 1) / kThreads;
   static constexpr int kPitch = kRows + 4;  // keeps alignment and spreads the banks of the stores
-  float values[kTurns][kVector];
+  float values[kTurns][kVector] = {};
 
   template <typename Load>
   __device__ __forceinline__ void Bring(const Load& load) {

@@ -47,9 +47,8 @@ __device__ __forceinline__ float ClassesSum(const float* partial, int stages, in
 // Steps 2 h and 2 h + 1 of each group of a stage; their sums go to `partial` of the ranks that
 // finish their columns.
 template <ElementType type, int kEights>
-__device__ __forceinline__ void AddClass(const StreamArgs& args, const uint8_t* activations,
-                                         const uint8_t* slot, int h, float* partial, int ranks,
-                                         int lane) {
+__device__ __forceinline__ void AddClass(const uint8_t* activations, const uint8_t* slot, int h,
+                                         float* partial, int ranks, int lane) {
   using Sums = ManyRows<type, kEights>;
   using Tile = StreamTile<type>;
   const int g = lane / 4;
@@ -181,7 +180,7 @@ __global__ void __launch_bounds__(kOnceWarps* kWarp, 2)
   if (works) {
 #pragma unroll 1
     for (int h = sharer; h < kClasses; h += shape.sharers) {
-      AddClass<type, kEights>(args, activations + w * kStageActivations, slot, h,
+      AddClass<type, kEights>(activations + w * kStageActivations, slot, h,
                               partial + (stage * kClasses + h) * kColumns * kStreamRows,
                               shape.ranks, lane);
     }
