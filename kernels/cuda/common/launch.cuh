@@ -26,6 +26,7 @@ struct LaunchShape {
   dim3 grid;
   dim3 block;
   size_t shared_bytes = 0;
+  unsigned cluster = 1;  // blocks along x that form one; more than one only from 9.0 on
 };
 
 // Lets a kernel's blocks ask for more than the 48 KB of shared memory that every block may have.
@@ -41,16 +42,26 @@ KernelStatus AllowSharedBytes(Kernel* kernel, int bytes, KernelStream stream) {
 template <typename... Parameters, typename... Arguments>
 KernelStatus Launch(void (*kernel)(Parameters...), const LaunchShape& shape, KernelStream stream,
                     Arguments&&... arguments) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned n_attributes = 0;
+  if (stream.early) {
+    cudaLaunchAttribute& early = attributes[n_attributes++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (shape.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[n_attributes++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = shape.cluster;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = shape.block;
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream.stream;
-  config.attrs = &early;
-  config.numAttrs = stream.early ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = n_attributes;
   const cudaError_t error =
       cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
   return error == cudaSuccess ? KernelStatus::kOk : KernelStatus::kDeviceError;

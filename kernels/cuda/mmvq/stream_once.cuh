@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/common/launch_cluster.cuh"
+#include "kernels/cuda/common/launch.cuh"
 #include "kernels/cuda/mmvq/stream_once_kernel.cuh"
 
 namespace minfer::kernels::cuda {
@@ -82,8 +82,9 @@ KernelStatus LaunchOnce(const StreamArgs& args, KernelStream stream) {
   const KernelStatus status = AllowSharedBytes(kernel, bytes, stream);
   if (status != KernelStatus::kOk) return status;
   const LaunchShape launch{dim3(static_cast<unsigned>(blocks)),
-                           dim3(static_cast<unsigned>(warps * kWarp)), static_cast<size_t>(bytes)};
-  return LaunchCluster(kernel, launch, static_cast<unsigned>(shape.ranks), stream, args, shape);
+                           dim3(static_cast<unsigned>(warps * kWarp)), static_cast<size_t>(bytes),
+                           static_cast<unsigned>(shape.ranks)};
+  return Launch(kernel, launch, stream, args, shape);
 }
 
 }  // namespace minfer::kernels::cuda
