@@ -79,7 +79,7 @@ __device__ __forceinline__ void WeighCells(const AttentionArgs& args, float (*sc
   for (int i = 0; i < 4; ++i) {
     s[i] = (scores[i / 2][i % 2] + scores[i / 2][i % 2 + 2]) * args.scale;
     if (args.softcap > 0.0f) s[i] = CapScore(s[i], args.softcap);
-    const int cell = ValueCell(i);
+    const int cell = ValueFragments<kDim>::Cell(i);
     if (cell < low || cell >= high) s[i] = -INFINITY;
     largest = fmaxf(largest, s[i]);
   }

@@ -36,22 +36,16 @@ struct WarpCells {
     k = reinterpret_cast<const __half*>(args.k.pages + page * args.k.page_bytes + at);
     v = reinterpret_cast<const __half*>(args.v.pages + page * args.v.page_bytes + at);
   }
-  static __device__ __forceinline__ int KeyCell(int tile) {
-    return 8 * tile + static_cast<int>(threadIdx.x) % kWarp / 4;
-  }
   __device__ bool any() const { return high > low; }
   __device__ bool Reads(int cell) const { return cell >= low && cell < high && cell != own; }
 
-  __device__ __forceinline__ void LoadKeys(KeyFragments<kDim>* keys) const {
+  // Loads under way of a lane's cells of K or of V, from where the first of the sixteen lies.
+  template <typename Fragments>
+  __device__ __forceinline__ void Load(const __half* from, Fragments* fragments) const {
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
-      keys->LoadCell(PlainCell{k + KeyCell(tile) * kDim}, tile, Reads(KeyCell(tile)));
-    }
-  }
-  __device__ __forceinline__ void LoadValues(ValueFragments<kDim>* values) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      values->LoadCell(PlainCell{v + ValueCell(i) * kDim}, i, Reads(ValueCell(i)));
+    for (int i = 0; i < Fragments::kCells; ++i) {
+      const int cell = Fragments::Cell(i);
+      fragments->LoadCell(PlainCell{from + cell * kDim}, i, Reads(cell));
     }
   }
   // Copies under way to a warp's room, a group; cells that are not read become 0 there.
@@ -67,31 +61,19 @@ struct WarpCells {
     }
     CpAsyncCommit();
   }
-  static __device__ __forceinline__ void ReadKeys(const uint4* room, KeyFragments<kDim>* keys) {
+  template <typename Fragments>
+  static __device__ __forceinline__ void Read(const uint4* room, Fragments* fragments) {
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
-      keys->LoadCell(SharedCell<kDim>{room, KeyCell(tile)}, tile, true);
-    }
-  }
-  static __device__ __forceinline__ void ReadValues(const uint4* room,
-                                                    ValueFragments<kDim>* values) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      values->LoadCell(SharedCell<kDim>{room, ValueCell(i)}, i, true);
+    for (int i = 0; i < Fragments::kCells; ++i) {
+      fragments->LoadCell(SharedCell<kDim>{room, Fragments::Cell(i)}, i, true);
     }
   }
   // The row's own cell, once it is in shared memory.
-  __device__ __forceinline__ void TakeOwnKey(const __half* own_k, KeyFragments<kDim>* keys) const {
+  template <typename Fragments>
+  __device__ __forceinline__ void TakeOwn(const __half* own_cell, Fragments* fragments) const {
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile) {
-      if (own == KeyCell(tile)) keys->LoadCell(PlainCell{own_k}, tile, true);
-    }
-  }
-  __device__ __forceinline__ void TakeOwnValue(const __half* own_v,
-                                               ValueFragments<kDim>* values) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (own == ValueCell(i)) values->LoadCell(PlainCell{own_v}, i, true);
+    for (int i = 0; i < Fragments::kCells; ++i) {
+      if (own == Fragments::Cell(i)) fragments->LoadCell(PlainCell{own_cell}, i, true);
     }
   }
 };
@@ -104,16 +86,16 @@ struct CellsInRegisters {
 
   __device__ explicit CellsInRegisters(WarpRoom<kDim>*) {}
   __device__ __forceinline__ void BeginKeys(const WarpCells<kDim>& cells) {
-    if (cells.any()) cells.LoadKeys(&keys);
+    if (cells.any()) cells.Load(cells.k, &keys);
   }
   __device__ __forceinline__ void BeginValues(const WarpCells<kDim>& cells) {
-    if (cells.any()) cells.LoadValues(&values);
+    if (cells.any()) cells.Load(cells.v, &values);
   }
   __device__ __forceinline__ void MultiplyKeys(const WarpCells<kDim>& now,
                                                const DecodeShared<kDim>& shared,
                                                float (*scores)[4]) {
     if (!now.any()) return;
-    now.TakeOwnKey(shared.own_k, &keys);
+    now.TakeOwn(shared.own_k, &keys);
     keys.Multiply(shared.queries, scores);
   }
   __device__ __forceinline__ void MultiplyValues(const WarpCells<kDim>& now,
@@ -121,7 +103,7 @@ struct CellsInRegisters {
                                                  const uint32_t* weights, const uint32_t* rest,
                                                  float (*sums)[4]) {
     if (!now.any()) return;
-    now.TakeOwnValue(shared.own_v, &values);
+    now.TakeOwn(shared.own_v, &values);
     values.Multiply(weights, rest, sums);
   }
 };
@@ -145,8 +127,8 @@ struct CellsInRoom {
     __syncwarp();
     if (now.any()) {
       KeyFragments<kDim> keys;
-      WarpCells<kDim>::ReadKeys(room->cells[0], &keys);
-      now.TakeOwnKey(shared.own_k, &keys);
+      WarpCells<kDim>::Read(room->cells[0], &keys);
+      now.TakeOwn(shared.own_k, &keys);
       keys.Multiply(shared.queries, scores);
     }
     __syncwarp();
@@ -159,8 +141,8 @@ struct CellsInRoom {
     __syncwarp();
     if (now.any()) {
       ValueFragments<kDim> values;
-      WarpCells<kDim>::ReadValues(room->cells[1], &values);
-      now.TakeOwnValue(shared.own_v, &values);
+      WarpCells<kDim>::Read(room->cells[1], &values);
+      now.TakeOwn(shared.own_v, &values);
       values.Multiply(weights, rest, sums);
     }
     __syncwarp();

@@ -42,11 +42,16 @@ struct PlainCell {
 // Sixteen cells of K as fragments of B: eight cells a tile, 32 columns of a cell 16 bytes a lane.
 template <int kDim>
 struct KeyFragments {
+  static constexpr int kCells = 2;  // of a lane
   static constexpr int kWide = kDim / 32;
   static constexpr bool kNarrow = kDim % 32 != 0;
-  uint4 wide[2][kWide > 0 ? kWide : 1];
-  uint2 narrow[2];
+  uint4 wide[kCells][kWide > 0 ? kWide : 1];
+  uint2 narrow[kCells];
 
+  // Which of the sixteen a lane's cell is, as that of a tile.
+  static __device__ __forceinline__ int Cell(int tile) {
+    return 8 * tile + static_cast<int>(threadIdx.x) % kWarp / 4;
+  }
   template <typename Cell>
   __device__ __forceinline__ void LoadCell(const Cell& cell, int tile, bool seen) {
     const int part = static_cast<int>(threadIdx.x) % 4;
@@ -82,18 +87,18 @@ struct KeyFragments {
   }
 };
 
-// Cell i of the four that a lane has of V: pairs of neighbours, as fragments want them.
-__device__ __forceinline__ int ValueCell(int i) {
-  return static_cast<int>(threadIdx.x) % 4 * 2 + i % 2 + i / 2 * 8;
-}
-
 // Sixteen cells of V: a lane has columns of its group of four cells, in pieces of 64 columns, 32
 // and 16.
 template <int kDim>
 struct ValueFragments {
+  static constexpr int kCells = 4;          // of a lane
   static constexpr int kWords = kDim / 16;  // of a cell, two columns each
-  uint32_t words[4][kWords];
+  uint32_t words[kCells][kWords];
 
+  // Which of the sixteen a lane's cell is: pairs of neighbours, as fragments want them.
+  static __device__ __forceinline__ int Cell(int i) {
+    return static_cast<int>(threadIdx.x) % 4 * 2 + i % 2 + i / 2 * 8;
+  }
   template <typename Cell>
   __device__ __forceinline__ void LoadCell(const Cell& cell, int i, bool seen) {
     const int group = static_cast<int>(threadIdx.x) % kWarp / 4;
