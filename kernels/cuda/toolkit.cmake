@@ -133,6 +133,11 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+# Most of the library is device code, most of that for other devices than the one that runs it.
+# Every driver of CUDA 13 unpacks this form; some that run programs of CUDA 12 do not.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+endif()
 # FindCUDAToolkit of CMake 3.25 fails with toolkits from 13.0 on, so what is used is named here.
 list(GET CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES 0 MINFER_CUDA_INCLUDE)
 find_library(
