@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The libminfer authors
 // SPDX-License-Identifier: Apache-2.0
+
 #include "engine/weight_copies.h"
 
 namespace minfer {

@@ -47,18 +47,16 @@ Status CudaBackend::ExecuteKvStore(const NodeCall& call) {
     args.rope_dim = a.rope_dim;
     args.neox = a.rope_style == RopeStyle::kNeox;
   }
-  const bool with_q = held_.rotates;
-  if (with_q) {
-    args.rope = held_.rope;
-    held_.rotates = false;
-  }
+  const bool with_q = held_.rope.has_value();
+  if (with_q) args.rope = *held_.rope;
+  held_.rope.reset();
   if (held_.tail && kernels::cuda::HasAttentionDecode(args.k_side.format, args.v_side.format,
                                                       a.head_dim, a.head_dim_v)) {
-    held_.store = args;
-    held_.stores = true;
+    held_.tail->store = args;
+    held_.tail->stores = true;
     return OkStatus();
   }
-  if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call));
+  if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call, *held_.tail));
   KernelReport row;
   row.detail = StrCat("head ", a.head_dim);
   row.kernel = with_q ? "rotate Q and K, store" : rotates ? "rotate and store" : "store";
@@ -120,7 +118,7 @@ Status CudaBackend::RunDecodeRows(const NodeCall& call, kernels::cuda::Attention
   row.detail = StrCat("head ", a.head_dim);
   row.reason = "decode rows";
   if (!UsesAttentionDecode(args)) {
-    if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call));
+    if (held_.tail) MF_RETURN_IF_ERROR(FlushTail(call, *held_.tail));
     row.kernel = "split KV, combine";
     if (!options_.fa_decode) row.reason = "tuning fa_decode=0";
     CountReport(call, a.head_dim, 0, std::move(row));
@@ -128,16 +126,16 @@ Status CudaBackend::RunDecodeRows(const NodeCall& call, kernels::cuda::Attention
   }
   kernels::cuda::AttentionDecodeArgs decode;
   MF_ASSIGN_OR_RETURN(decode.counters, Counters(args));
-  const bool tail = held_.tail && TakesTail(call, args);
-  const bool norms = tail && held_.n_norms > 0;
+  const bool tail = held_.tail && TakesTail(call, *held_.tail, args);
+  const bool norms = tail && held_.tail->n_norms > 0;
   if (tail) {
-    decode.tail = TakeTail(&args);
+    decode.tail = TakeTail(*held_.tail, &args);
     // A recording begins when all before it is complete. Where it brings the inputs itself, its
     // first attention waits for them, and those behind that one find them complete.
     decode.settled = window_open_ && (split_.inputs.n_pieces == 0 || split_.waited);
     split_.waited = true;
   } else if (held_.tail) {
-    MF_RETURN_IF_ERROR(FlushTail(call));
+    MF_RETURN_IF_ERROR(FlushTail(call, *held_.tail));
     row.reason = "what comes before it is not aligned, or lies under its output";
   }
   decode.attention = args;

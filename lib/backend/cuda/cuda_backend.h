@@ -15,6 +15,7 @@
 #include "backend/cuda/cuda_stream.h"
 #include "backend/cuda/cuda_upload.h"
 #include "backend/cuda/cuda_weight_store.h"
+#include "backend/cuda/held_launches.h"
 #include "backend/cuda/product_choice.h"
 #include "backend/device.h"
 #include "kernels/common/kernel_status.h"
@@ -148,46 +149,6 @@ class CudaBackend final : public Backend {
     bool only = false;         // the value's own buffer was not written
     bool by_producer = false;  // by the kernel that made the value
   };
-  // A norm over the heads of Q or K.
-  struct HeadNorm {
-    const float* x = nullptr;
-    const float* weight = nullptr;
-    float* out = nullptr;
-    int64_t heads = 0;  // of all rows
-    int64_t dim = 0;
-    float eps = 0.0f;
-  };
-  // Launches that wait for the next node.
-  struct Held {
-    bool begins = false;  // embeddings of a step, with its inputs, for the RoPE table
-    kernels::cuda::StepBeginArgs begin;
-    ValueId value = kNoId;  // of a product
-    kernels::cuda::MmvqArgs product;
-    int selections = 0;  // of all rows, that come before what is added to it
-    ValueId selected = kNoId;
-    BufferRange selected_from;
-    bool rotates = false;
-    kernels::cuda::RopeArgs rope;
-    ValueId expert_gate = kNoId;  // of products of experts, the second after the first
-    ValueId expert_up = kNoId;
-    kernels::cuda::ExpertMmqArgs experts;
-    ValueId normed = kNoId;  // of a norm, which the product that reads it takes
-    kernels::cuda::MmvqNorm norm;
-    // What waits for attention, of the nodes of a TailNodes: Q's norm and K's, then the store.
-    bool tail = false;
-    int n_norms = 0;
-    HeadNorm norms[2];
-    bool stores = false;
-    kernels::cuda::KvStoreArgs store;
-  };
-  // The nodes that lead to attention, where they follow one another and nothing else reads between.
-  struct TailNodes {
-    const Node* q_norm = nullptr;  // with k_norm, or neither
-    const Node* k_norm = nullptr;
-    const Node* rope = nullptr;
-    const Node* store = nullptr;
-    const Node* attention = nullptr;
-  };
   struct ReportKey {
     OpKind op;
     int64_t shape;
@@ -232,8 +193,9 @@ class CudaBackend final : public Backend {
   bool BeginsStep(const NodeCall& call) const;
   Status InputsBefore(const NodeCall& call);
   Status BeginStep(const NodeCall& call, kernels::cuda::StepBeginArgs args);
-  Status TableForBegin(const NodeCall& call, const kernels::cuda::RopeAngles& angles,
-                       const int32_t* positions, float* out);
+  Status TableForBegin(const NodeCall& call, kernels::cuda::StepBeginArgs begin,
+                       const kernels::cuda::RopeAngles& angles, const int32_t* positions,
+                       float* out);
   // What kernels may use: the device's row of the tier table, or the forced one.
   CudaTier tier() const;
   std::vector<KernelReport> ReportTail() const;
@@ -315,16 +277,17 @@ class CudaBackend final : public Backend {
   ActivationForm FormOf(const Graph& graph, const Node& node) const;
   // Where the node's kernel quantises its output, for the next node; no value: nowhere.
   StatusOr<Planes> PlanesForNext(const NodeCall& call, uint64_t scratch_offset);
-  bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product);
+  bool HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const;
   bool SelectsThenAdds(const NodeCall& call) const;
-  Status SelectHeld(const NodeCall& call);
-  Status AddToHeld(const NodeCall& call);
+  Status SelectHeld(const NodeCall& call, HeldSum* sum);
+  Status AddToHeld(const NodeCall& call, HeldSum sum);
   bool HoldsForStore(const NodeCall& call) const;
-  bool HoldsForAttention(const NodeCall& call);
-  bool FindTail(const NodeCall& call, TailNodes* tail) const;
-  bool TakesTail(const NodeCall& call, const kernels::cuda::AttentionArgs& attention) const;
-  kernels::cuda::DecodeTail TakeTail(kernels::cuda::AttentionArgs* attention);
-  Status FlushTail(const NodeCall& call);
+  HeldTail* HoldsForAttention(const NodeCall& call);
+  bool LeadsToAttention(const Graph& graph) const;
+  bool TakesTail(const NodeCall& call, const HeldTail& tail,
+                 const kernels::cuda::AttentionArgs& attention) const;
+  kernels::cuda::DecodeTail TakeTail(HeldTail held, kernels::cuda::AttentionArgs* attention);
+  Status FlushTail(const NodeCall& call, HeldTail held);
   bool HoldsForProduct(const NodeCall& call, const kernels::cuda::MmvqNorm& norm) const;
   // The norm that waits for the node's product, or, where that can't take it, its launch now.
   StatusOr<kernels::cuda::MmvqNorm> TakeNorm(const NodeCall& call,
@@ -353,7 +316,7 @@ class CudaBackend final : public Backend {
                                     const float* x, int64_t k);
   Status RunExpertMmq(const NodeCall& call, const kernels::cuda::ExpertMatMulArgs& args);
   bool HoldsForExpertGate(const NodeCall& call) const;
-  Status RunHeldExperts(const NodeCall& call);
+  Status RunHeldExperts(const NodeCall& call, kernels::cuda::ExpertMmqArgs args);
   Status ExecuteCombineExperts(const NodeCall& call);
   Status ExecuteGateRows(const NodeCall& call);
   Status ExecuteClampedSwiglu(const NodeCall& call);
@@ -387,7 +350,7 @@ class CudaBackend final : public Backend {
   bool graphs_enabled_ = true;
   bool direct_ = false;
   Planes planes_;
-  Held held_;
+  HeldLaunches held_;
   BackendStatistics recorded_;
   std::vector<BufferId> written_;
   std::vector<CapturedStep> captured_;

@@ -100,14 +100,13 @@ Status CudaBackend::RunExpertMmq(const NodeCall& call,
   args.out = given.out;
   args.shared_opt_in_bytes = tier().shared_opt_in_bytes;
   MF_ASSIGN_OR_RETURN(args.activations, ExpertTiles(call, args.lists, given.x, given.k));
-  if (held_.expert_gate != kNoId) {
-    held_.experts.up = given.weights;
-    held_.expert_up = call.node->outputs[0];
+  if (held_.experts) {
+    held_.experts->args.up = given.weights;
+    held_.experts->has_up = true;
     return OkStatus();
   }
   if (HoldsForExpertGate(call)) {
-    held_.experts = args;
-    held_.expert_gate = call.node->outputs[0];
+    held_.experts = {false, args};
     return OkStatus();
   }
   return FromKernel(call, kernels::cuda::ExpertMmq(args, queue()));
@@ -137,17 +136,17 @@ bool CudaBackend::HoldsForExpertGate(const NodeCall& call) const {
          CountReads(*call.graph, up->outputs[0]) == 1;
 }
 
-Status CudaBackend::RunHeldExperts(const NodeCall& call) {
-  held_.expert_gate = held_.expert_up = kNoId;
-  held_.experts.gate = call.node->attributes.activation == Activation::kSilu
-                           ? kernels::cuda::MmvqGate::kSilu
-                           : kernels::cuda::MmvqGate::kGelu;
-  MF_ASSIGN_OR_RETURN(held_.experts.out, Floats(call.outputs[0]));
+Status CudaBackend::RunHeldExperts(const NodeCall& call, kernels::cuda::ExpertMmqArgs args) {
+  held_.experts.reset();
+  args.gate = call.node->attributes.activation == Activation::kSilu
+                  ? kernels::cuda::MmvqGate::kSilu
+                  : kernels::cuda::MmvqGate::kGelu;
+  MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));
   KernelReport row;
   row.kernel = "by the kernel of the experts' gate and up";
   row.reason = "few slots, and nothing else reads them";
   CountReport(call, 0, 2, std::move(row));
-  return FromKernel(call, kernels::cuda::ExpertMmq(held_.experts, queue()));
+  return FromKernel(call, kernels::cuda::ExpertMmq(args, queue()));
 }
 
 Status CudaBackend::ExecuteExpertMatMul(const NodeCall& call) {

@@ -70,7 +70,7 @@ StatusOr<CudaBackend::Planes> CudaBackend::PlanesForNext(const NodeCall& call,
 }
 
 // A product that only the next node reads, to add something to it.
-bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) {
+bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArgs& product) const {
   const Node* next = NextNode();
   if (direct_ || !options_.fuse_add || call.node->op != OpKind::kMatMul || !product.streamed ||
       product.norm.x != nullptr || next == nullptr) {
@@ -78,9 +78,9 @@ bool CudaBackend::HoldsForAdd(const NodeCall& call, const kernels::cuda::MmvqArg
   }
   const ValueId value = call.node->outputs[0];
   if (CountReads(*call.graph, value) != 1) return false;
-  held_.selections = SelectsThenAdds(call) ? 2 : 0;
-  return held_.selections > 0 || (next->op == OpKind::kAdd &&
-                                  std::count(next->inputs.begin(), next->inputs.end(), value) == 1);
+  return SelectsThenAdds(call) ||
+         (next->op == OpKind::kAdd &&
+          std::count(next->inputs.begin(), next->inputs.end(), value) == 1);
 }
 
 // The last layer selects the rows that are wanted, of a product and of what is added to it. Where
@@ -103,28 +103,29 @@ bool CudaBackend::SelectsThenAdds(const NodeCall& call) const {
   return adds(first) && adds(second);
 }
 
-Status CudaBackend::SelectHeld(const NodeCall& call) {
+Status CudaBackend::SelectHeld(const NodeCall& call, HeldSum* sum) {
   KernelReport row;
   row.kernel = "none";
   row.reason = "all rows are outputs";
   CountReport(call, 0, 1, std::move(row));
-  --held_.selections;
-  if (call.node->inputs[0] == held_.value) {
-    held_.value = call.node->outputs[0];
+  --sum->selections;
+  if (call.node->inputs[0] == sum->value) {
+    sum->value = call.node->outputs[0];
   } else {
-    held_.selected = call.node->outputs[0];
-    held_.selected_from = call.inputs[0];
+    sum->selected = call.node->outputs[0];
+    sum->selected_from = call.inputs[0];
   }
   return OkStatus();
 }
 
-Status CudaBackend::AddToHeld(const NodeCall& call) {
-  const size_t other = call.node->inputs[0] == held_.value ? 1 : 0;
-  kernels::cuda::MmvqPart& part = held_.product.parts[0];
+Status CudaBackend::AddToHeld(const NodeCall& call, HeldSum sum) {
+  held_.sum.reset();
+  const size_t other = call.node->inputs[0] == sum.value ? 1 : 0;
+  kernels::cuda::MmvqPart& part = sum.product.parts[0];
   MF_ASSIGN_OR_RETURN(part.add, Floats(call.inputs[other]));
   MF_ASSIGN_OR_RETURN(part.out, Floats(call.outputs[0]));
-  if (held_.selected == call.node->inputs[other]) {
-    const BufferRange& from = held_.selected_from;
+  if (sum.selected == call.node->inputs[other]) {
+    const BufferRange& from = sum.selected_from;
     const BufferRange& out = call.outputs[0];
     const bool apart = from.offset + from.bytes <= out.offset ||
                        out.offset + out.bytes <= from.offset || from.offset == out.offset;
@@ -139,12 +140,11 @@ Status CudaBackend::AddToHeld(const NodeCall& call) {
           "enqueuing a copy"));
     }
   }
-  held_.value = held_.selected = kNoId;
   KernelReport row;
   row.kernel = "added to the product by its kernel";
   row.reason = "the product has no other reader";
   CountReport(call, 0, 1, std::move(row));
-  return FromKernel(call, kernels::cuda::Mmvq(held_.product, queue()));
+  return FromKernel(call, kernels::cuda::Mmvq(sum.product, queue()));
 }
 
 // A rotation of Q right before K is rotated by the same table and stored.
@@ -178,9 +178,9 @@ bool CudaBackend::HoldsForProduct(const NodeCall& call, const kernels::cuda::Mmv
 StatusOr<kernels::cuda::MmvqNorm> CudaBackend::TakeNorm(const NodeCall& call,
                                                         absl::Span<const Product> products) {
   const ValueId value = call.node->inputs[0];
-  if (held_.normed != value) return kernels::cuda::MmvqNorm();
-  held_.normed = kNoId;
-  const kernels::cuda::MmvqNorm norm = held_.norm;
+  if (!held_.norm || held_.norm->value != value) return kernels::cuda::MmvqNorm();
+  const kernels::cuda::MmvqNorm norm = held_.norm->norm;
+  held_.norm.reset();
   const ValueShape& shape = call.graph->value(value).shape;
   // Every block reads all of x: no other may have written a result there.
   const float* end = norm.x + shape.elements();
@@ -206,30 +206,31 @@ StatusOr<kernels::cuda::MmvqNorm> CudaBackend::TakeNorm(const NodeCall& call,
 }
 
 Status CudaBackend::CheckHeld(const NodeCall& call) const {
+  const OpKind op = call.node->op;
   const auto& inputs = call.node->inputs;
-  const bool adds = held_.selections > 0
-                        ? call.node->op == OpKind::kSelectRows
-                        : call.node->op == OpKind::kAdd &&
-                              std::count(inputs.begin(), inputs.end(), held_.value) == 1;
-  if (held_.value != kNoId && !adds) return NodeError(call, "a product still waits for its sum");
-  if (held_.normed != kNoId && (inputs.empty() || inputs[0] != held_.normed)) {
+  if (held_.sum) {
+    const bool adds =
+        op == OpKind::kAdd && std::count(inputs.begin(), inputs.end(), held_.sum->value) == 1;
+    if (!(held_.sum->selections > 0 ? op == OpKind::kSelectRows : adds)) {
+      return NodeError(call, "a product still waits for its sum");
+    }
+  }
+  if (held_.norm && (inputs.empty() || inputs[0] != held_.norm->value)) {
     return NodeError(call, "a norm still waits for its product");
   }
-  const OpKind op = call.node->op;
-  if (held_.begins && op != OpKind::kRopeTable) {
+  if (held_.begin && op != OpKind::kRopeTable) {
     return NodeError(call, "a step's begin still waits for its table");
   }
-  if (held_.rotates && op != OpKind::kRopeKvStore) {
+  if (held_.rope && op != OpKind::kRopeKvStore) {
     return NodeError(call, "a rotation still waits for the store");
   }
-  const OpKind wanted = held_.expert_up == kNoId ? OpKind::kExpertMatMul : OpKind::kGatedAct;
-  if (held_.expert_gate != kNoId && call.node->op != wanted) {
+  if (held_.experts && op != (held_.experts->has_up ? OpKind::kGatedAct : OpKind::kExpertMatMul)) {
     return NodeError(call, "products of experts still wait for their activation");
   }
-  if (held_.stores && op != OpKind::kAttention) {
+  if (held_.tail && held_.tail->stores && op != OpKind::kAttention) {
     return NodeError(call, "a store still waits for attention");
   }
-  if (held_.tail && !held_.stores && op != OpKind::kRmsNorm && op != OpKind::kRope &&
+  if (held_.tail && !held_.tail->stores && op != OpKind::kRmsNorm && op != OpKind::kRope &&
       op != OpKind::kRopeKvStore) {
     return NodeError(call, "norms of heads still wait for attention");
   }

@@ -118,15 +118,14 @@ Status CudaBackend::BeginStep(const NodeCall& call, kernels::cuda::StepBeginArgs
   const bool table = next != nullptr && next->op == OpKind::kRopeTable &&
                      call.graph->value(next->outputs[0]).shape.rows == args.rows;
   if (!table) return FromKernel(call, kernels::cuda::StepBegin(args, stream_->get()));
-  held_.begins = true;
   held_.begin = args;
   return OkStatus();
 }
 
-Status CudaBackend::TableForBegin(const NodeCall& call, const kernels::cuda::RopeAngles& angles,
-                                  const int32_t* positions, float* out) {
-  kernels::cuda::StepBeginArgs& begin = held_.begin;
-  held_.begins = false;
+Status CudaBackend::TableForBegin(const NodeCall& call, kernels::cuda::StepBeginArgs begin,
+                                  const kernels::cuda::RopeAngles& angles, const int32_t* positions,
+                                  float* out) {
+  held_.begin.reset();
   const int32_t* pinned = PinnedOf(begin.inputs, positions);
   if (pinned != nullptr) {
     begin.angles = angles;

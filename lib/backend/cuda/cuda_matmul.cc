@@ -106,7 +106,7 @@ void CudaBackend::ReportMatMul(const NodeCall& call, const WeightInfo& info,
                                const ActivationForm& form, int64_t m, bool result_planes,
                                bool mixed) {
   const bool integer = UsesMmvq(options_, info.type);
-  const bool normed = held_.normed == call.node->inputs[0];
+  const bool normed = held_.norm && held_.norm->value == call.node->inputs[0];
   const bool made = !normed && planes_.by_producer && planes_.value == call.node->inputs[0];
   const char* type = FindElementTraits(info.type)->name;
   KernelReport row;
@@ -213,7 +213,7 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   ElementType types[kernels::cuda::kMmvqMaxParts] = {};
   const void* halves = nullptr;
   if (result != nullptr) group.planes = result->target;
-  const bool norms = held_.normed == call.node->inputs[0];
+  const bool norms = held_.norm && held_.norm->value == call.node->inputs[0];
   const bool mixes = form.streamed && form.all_quantized && !form.residual && !norms;
   for (const Product& product : products) {
     const ElementType type = product.info->type;
@@ -257,8 +257,10 @@ Status CudaBackend::RunProducts(const NodeCall& call, absl::Span<const Product> 
   }
   if (group.n_parts == 0) return OkStatus();
   if (HoldsForAdd(call, group)) {
-    held_.value = call.node->outputs[0];
-    held_.product = group;
+    HeldSum& sum = held_.sum.emplace();
+    sum.value = call.node->outputs[0];
+    sum.product = group;
+    sum.selections = SelectsThenAdds(call) ? 2 : 0;
     return OkStatus();
   }
   MF_RETURN_IF_ERROR(FromKernel(call, LaunchMmvq(group, types, queue())));

@@ -130,7 +130,7 @@ StatusOr<SplitAction> CudaBackend::BeginSplit(const Graph& graph, NodeId begin, 
   recorded_ = BackendStatistics();
   written_.clear();
   planes_ = Planes();
-  held_ = Held();
+  held_ = HeldLaunches();
   if (window) OpenWindow();
   if (window_open_) {
     split_.inputs = inputs_;
@@ -265,6 +265,7 @@ Status CudaBackend::EndSplit() {
   if (split_.next != split_.key.end) {
     return Internal(StrCat("a split ends at node ", split_.next, " of ", split_.key.end));
   }
+  if (held_.any()) return Internal("a split ends, and a launch still waits for its next node");
   if (window_open_) {
     const CudaDeviceScope scope(*runtime_);
     if (Status status = CloseWindow(); !status.ok()) {

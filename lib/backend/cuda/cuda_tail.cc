@@ -34,9 +34,9 @@ bool Overlap(const float* a, int64_t a_count, const float* b, int64_t b_count) {
 
 }  // namespace
 
-// The chain that begins with the node that runs.
-bool CudaBackend::FindTail(const NodeCall& call, TailNodes* tail) const {
-  const Graph& graph = *call.graph;
+// Whether the node that runs begins a chain up to attention: norms of Q and K or neither, rotation
+// of Q, rotation and store of K, with nothing else that reads between them.
+bool CudaBackend::LeadsToAttention(const Graph& graph) const {
   NodeId at = split_.next;
   const auto next = [&](OpKind op) -> const Node* {
     if (at >= split_.key.end) return nullptr;
@@ -45,61 +45,59 @@ bool CudaBackend::FindTail(const NodeCall& call, TailNodes* tail) const {
     ++at;
     return &node;
   };
-  tail->q_norm = next(OpKind::kRmsNorm);
-  if (tail->q_norm != nullptr) tail->k_norm = next(OpKind::kRmsNorm);
-  tail->rope = next(OpKind::kRope);
-  if (tail->rope != nullptr) tail->store = next(OpKind::kRopeKvStore);
-  if (tail->store != nullptr) tail->attention = next(OpKind::kAttention);
-  if (tail->attention == nullptr || (tail->q_norm != nullptr) != (tail->k_norm != nullptr)) {
-    return false;
-  }
-  const OpAttributes& a = tail->attention->attributes;
+  const Node* q_norm = next(OpKind::kRmsNorm);
+  const Node* k_norm = q_norm != nullptr ? next(OpKind::kRmsNorm) : nullptr;
+  const Node* rope = next(OpKind::kRope);
+  const Node* store = rope != nullptr ? next(OpKind::kRopeKvStore) : nullptr;
+  const Node* attention = store != nullptr ? next(OpKind::kAttention) : nullptr;
+  if (attention == nullptr || (q_norm != nullptr) != (k_norm != nullptr)) return false;
+  const OpAttributes& a = attention->attributes;
   if (!kernels::cuda::HasAttentionDecode(KvFormat::kF16, KvFormat::kF16, a.head_dim,
                                          a.head_dim_v)) {
     return false;
   }
-  const OpAttributes& q = tail->rope->attributes;
-  const OpAttributes& k = tail->store->attributes;
-  if (tail->q_norm != nullptr && !(IsHeadNorm(*tail->q_norm, a.n_heads, a.head_dim) &&
-                                   IsHeadNorm(*tail->k_norm, a.n_kv_heads, a.head_dim) &&
-                                   Follows(graph, *tail->rope, 0, *tail->q_norm) &&
-                                   Follows(graph, *tail->store, 0, *tail->k_norm))) {
+  const OpAttributes& q = rope->attributes;
+  const OpAttributes& k = store->attributes;
+  if (q_norm != nullptr &&
+      !(IsHeadNorm(*q_norm, a.n_heads, a.head_dim) &&
+        IsHeadNorm(*k_norm, a.n_kv_heads, a.head_dim) && Follows(graph, *rope, 0, *q_norm) &&
+        Follows(graph, *store, 0, *k_norm))) {
     return false;
   }
   return q.n_heads == a.n_heads && q.head_dim == a.head_dim && k.n_kv_heads == a.n_kv_heads &&
          k.head_dim == a.head_dim && k.head_dim_v == a.head_dim_v && k.layer == a.layer &&
-         tail->store->inputs[2] == tail->rope->inputs[1] && q.rope_dim == k.rope_dim &&
-         q.rope_style == k.rope_style && Follows(graph, *tail->attention, 0, *tail->rope) &&
-         Follows(graph, *tail->attention, 1, *tail->store);
+         store->inputs[2] == rope->inputs[1] && q.rope_dim == k.rope_dim &&
+         q.rope_style == k.rope_style && Follows(graph, *attention, 0, *rope) &&
+         Follows(graph, *attention, 1, *store);
 }
 
 // Whether a norm over heads, or a rotation of Q, waits for attention. The first of a chain decides
 // for all.
-bool CudaBackend::HoldsForAttention(const NodeCall& call) {
-  if (held_.tail) return true;
+HeldTail* CudaBackend::HoldsForAttention(const NodeCall& call) {
+  if (held_.tail) return &*held_.tail;
   if (direct_ || !options_.fuse_tail || !options_.fuse_rope || !options_.fa_decode ||
       options_.reference || !tier().async_copy) {
-    return false;
+    return nullptr;
   }
   const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
-  TailNodes tail;
-  held_.tail = shape.rows == call.graph->params.decode_rows && FindTail(call, &tail);
-  return held_.tail;
+  if (shape.rows != call.graph->params.decode_rows || !LeadsToAttention(*call.graph))
+    return nullptr;
+  return &held_.tail.emplace();
 }
 
 // Whether attention's launch does what waits: the layout of the store suits it, and it does not
 // write over what it still reads.
-bool CudaBackend::TakesTail(const NodeCall& call,
+bool CudaBackend::TakesTail(const NodeCall& call, const HeldTail& tail,
                             const kernels::cuda::AttentionArgs& attention) const {
   if (!UsesAttentionDecode(attention) || attention.rows != call.graph->params.decode_rows) {
     return false;
   }
-  const kernels::cuda::KvStoreArgs& store = held_.store;
-  const float* q = held_.n_norms > 0 ? held_.norms[0].x : store.rope.x;
-  const float* k = held_.n_norms > 0 ? held_.norms[1].x : store.k;
+  const kernels::cuda::KvStoreArgs& store = tail.store;
+  const float* q = tail.n_norms > 0 ? tail.norms[0].x : store.rope.x;
+  const float* k = tail.n_norms > 0 ? tail.norms[1].x : store.k;
   const auto aligned = [](const float* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
   bool fits = aligned(q) && aligned(k) && aligned(store.v);
-  for (int i = 0; i < held_.n_norms; ++i) fits = fits && aligned(held_.norms[i].weight);
+  for (int i = 0; i < tail.n_norms; ++i) fits = fits && aligned(tail.norms[i].weight);
   if (!fits || attention.out == nullptr) return fits;
   const int64_t q_count = attention.rows * attention.n_heads * attention.k.dim;
   const int64_t kv_count = attention.rows * attention.n_kv_heads * attention.k.dim;
@@ -110,8 +108,10 @@ bool CudaBackend::TakesTail(const NodeCall& call,
 }
 
 // What waits, as attention's launch takes it.
-kernels::cuda::DecodeTail CudaBackend::TakeTail(kernels::cuda::AttentionArgs* attention) {
-  const kernels::cuda::KvStoreArgs& store = held_.store;
+kernels::cuda::DecodeTail CudaBackend::TakeTail(HeldTail held,
+                                                kernels::cuda::AttentionArgs* attention) {
+  held_.tail.reset();
+  const kernels::cuda::KvStoreArgs& store = held.store;
   kernels::cuda::DecodeTail tail;
   attention->q = store.rope.x;
   tail.k = store.k;
@@ -120,22 +120,20 @@ kernels::cuda::DecodeTail CudaBackend::TakeTail(kernels::cuda::AttentionArgs* at
   tail.cos_sin = store.cos_sin;
   tail.rope_dim = store.rope_dim;
   tail.neox = store.neox;
-  if (held_.n_norms > 0) {
-    attention->q = held_.norms[0].x;
-    tail.k = held_.norms[1].x;
-    tail.q_norm = held_.norms[0].weight;
-    tail.k_norm = held_.norms[1].weight;
-    tail.q_eps = held_.norms[0].eps;
-    tail.k_eps = held_.norms[1].eps;
+  if (held.n_norms > 0) {
+    attention->q = held.norms[0].x;
+    tail.k = held.norms[1].x;
+    tail.q_norm = held.norms[0].weight;
+    tail.k_norm = held.norms[1].weight;
+    tail.q_eps = held.norms[0].eps;
+    tail.k_eps = held.norms[1].eps;
   }
-  held_ = Held();
   return tail;
 }
 
 // What waits, launched before attention.
-Status CudaBackend::FlushTail(const NodeCall& call) {
-  const Held held = held_;
-  held_ = Held();
+Status CudaBackend::FlushTail(const NodeCall& call, HeldTail held) {
+  held_.tail.reset();
   for (int i = 0; i < held.n_norms; ++i) {
     const HeadNorm& norm = held.norms[i];
     MF_RETURN_IF_ERROR(

@@ -72,7 +72,7 @@ Status CudaBackend::ExecuteGetRows(const NodeCall& call) {
 }
 
 Status CudaBackend::ExecuteSelectRows(const NodeCall& call) {
-  if (held_.value != kNoId) return SelectHeld(call);
+  if (held_.sum) return SelectHeld(call, &*held_.sum);
   const ValueShape& from = call.graph->value(call.node->inputs[0]).shape;
   const ValueShape& to = call.graph->value(call.node->outputs[0]).shape;
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
@@ -88,8 +88,8 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
   MF_ASSIGN_OR_RETURN(const float* x, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
   const OpAttributes& a = call.node->attributes;
-  if (HoldsForAttention(call)) {
-    held_.norms[held_.n_norms++] = {
+  if (HeldTail* tail = HoldsForAttention(call)) {
+    tail->norms[tail->n_norms++] = {
         x, static_cast<const float*>(weight), out, shape.rows * a.n_heads, a.head_dim, a.eps};
     return OkStatus();
   }
@@ -97,8 +97,7 @@ Status CudaBackend::ExecuteRmsNorm(const NodeCall& call) {
       reinterpret_cast<uintptr_t>(weight) % 16 == 0) {
     const kernels::cuda::MmvqNorm norm{x, static_cast<const float*>(weight), a.eps};
     if (HoldsForProduct(call, norm)) {
-      held_.normed = call.node->outputs[0];
-      held_.norm = norm;
+      held_.norm = {call.node->outputs[0], norm};
       KernelReport row;
       row.kernel = "by the product that reads it";
       row.reason = StrCat("one row of at most ", kernels::cuda::kMaxNormedColumns);
@@ -138,8 +137,8 @@ Status CudaBackend::ExecuteElementwise(const NodeCall& call) {
   if (call.node->op == OpKind::kGatedAct && a.activation == Activation::kClampedSwiglu) {
     return ExecuteClampedSwiglu(call);
   }
-  if (held_.value != kNoId) return AddToHeld(call);
-  if (held_.expert_up != kNoId) return RunHeldExperts(call);
+  if (held_.sum) return AddToHeld(call, *held_.sum);
+  if (held_.experts) return RunHeldExperts(call, held_.experts->args);
   kernels::cuda::ElementwiseArgs args;
   MF_ASSIGN_OR_RETURN(args.a, Floats(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(args.out, Floats(call.outputs[0]));
@@ -177,7 +176,7 @@ Status CudaBackend::ExecuteRopeTable(const NodeCall& call) {
   }
   MF_ASSIGN_OR_RETURN(const int32_t* positions, Ints(call.inputs[0]));
   MF_ASSIGN_OR_RETURN(float* out, Floats(call.outputs[0]));
-  if (held_.begins) return TableForBegin(call, angles, positions, out);
+  if (held_.begin) return TableForBegin(call, *held_.begin, angles, positions, out);
   return FromKernel(call, kernels::cuda::RopeTable(angles, positions, shape.rows, out, queue()));
 }
 
@@ -192,8 +191,7 @@ Status CudaBackend::ExecuteRope(const NodeCall& call) {
   args.head_dim = a.head_dim;
   args.rope_dim = a.rope_dim;
   args.neox = a.rope_style == RopeStyle::kNeox;
-  if (HoldsForAttention(call) || HoldsForStore(call)) {
-    held_.rotates = true;
+  if (HoldsForAttention(call) != nullptr || HoldsForStore(call)) {
     held_.rope = args;
     return OkStatus();
   }
