@@ -160,13 +160,16 @@ void CheckLies(const Factory& factory, Faults* faults) {
     ExpectCode(run(std::move(slots), std::move(counts)), StatusCode::kInternal,
                factory.name + ": " + what, faults);
   };
+  const auto true_counts = [&](const std::string& when) {
+    ExpectOk(run({3, 0, 1, 2}, {0, 1, 0, 0, 0, 3}), factory.name + ": true counts " + when, faults);
+  };
+  true_counts("before lies");
   refused({0, 1, 2, 4}, {4, 0, 0, 0, 0, 0}, "a slot too far");
   refused({0, 1, 2, -1}, {4, 0, 0, 0, 0, 0}, "a negative slot");
   refused({0, 1, 2, 3}, {1, 1, 1, 0, 0, 0}, "too few counted");
   refused({0, 1, 2, 3}, {1, 1, 1, 0, 0, 2}, "too many counted");
   refused({0, 1, 2, 3}, {5, -1, 0, 0, 0, 0}, "a negative count");
-  ExpectOk(run({3, 0, 1, 2}, {0, 1, 0, 0, 0, 3}), factory.name + ": true counts after lies",
-           faults);
+  true_counts("after lies");
 }
 
 // A backend without experts says so, with a reason, before anything runs.

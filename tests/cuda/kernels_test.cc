@@ -320,8 +320,8 @@ TEST_CASE("CUDA kernels: rows of a float product have the same bits whatever the
   const int64_t most = 64 * 40;  // two by forty large tiles
   Random random(5);
   const std::vector<float> x = random.Values(static_cast<size_t>(most * k));
-  const std::vector<float> w = random.Values(static_cast<size_t>(n * k));
-  const DeviceBytes dx = ToDevice(x), dw = ToDevice(w);
+  const Matrix matrix = MakeMatrix(ElementType::kF32, n, k, 5);
+  const DeviceBytes dx = ToDevice(x), dw = ToDevice(matrix.packed);
   const auto run = [&](int64_t m) {
     const DeviceBytes out(static_cast<size_t>(m * n) * sizeof(float));
     REQUIRE(kernels::cuda::Gemm({ElementType::kF32, dw.as<void>(), n, k, dx.as<float>(), m, nullptr,

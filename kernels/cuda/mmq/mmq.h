@@ -32,7 +32,8 @@ bool HasMmq(ElementType type, int64_t k);
 // Bytes of m rows; with `residual`, of what the first rounding leaves out as well.
 int64_t MmqActivationBytes(int64_t m, int64_t k, bool residual);
 
-// Quantises m rows of k floats; what is not finite is treated as QuantizeRows does.
+// Quantises m rows of k floats; what is not finite is treated as QuantizeRows does. Rows from there
+// to the end of a tile of eight become zeros.
 KernelStatus QuantizeTiles(const float* x, int64_t m, int64_t k, bool residual, void* out,
                            cudaStream_t stream);
 

@@ -10,10 +10,11 @@ namespace {
 
 constexpr int kThreads = 128;
 
-// Eight lanes a block of 32 values. `residual_bytes`: from a row to what it leaves out, or 0.
+// Eight lanes a block of 32 values. `residual_bytes`: from a row to what it leaves out, or 0. Rows
+// from `rows` on, up to whole tiles of eight, are zeros.
 __global__ void __launch_bounds__(kThreads)
-    QuantizeTilesKernel(const float* x, int64_t k, int64_t units, int64_t residual_bytes,
-                        uint8_t* out) {
+    QuantizeTilesKernel(const float* x, int64_t rows, int64_t k, int64_t units,
+                        int64_t residual_bytes, uint8_t* out) {
   const int64_t row = blockIdx.y;
   const int64_t block =
       static_cast<int64_t>(blockIdx.x) * (kThreads / kMmqLanes) + threadIdx.x / kMmqLanes;
@@ -22,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   const bool stays = block < units * 8;
   const int64_t at = block * 32 + part * 4;
   float values[4] = {};
-  if (at < k) {
+  if (row < rows && at < k) {
     const float4 v = *reinterpret_cast<const float4*>(x + row * k + at);
     values[0] = v.x;
     values[1] = v.y;
@@ -46,15 +47,16 @@ int64_t MmqActivationBytes(int64_t m, int64_t k, bool residual) {
 
 KernelStatus QuantizeTiles(const float* x, int64_t m, int64_t k, bool residual, void* out,
                            cudaStream_t stream) {
-  if (m < 0 || k <= 0 || k % 32 != 0 || m > kMaxGridYz) return KernelStatus::kBadShape;
+  if (m < 0 || k <= 0 || k % 32 != 0 || m > kMaxGridYz - 7) return KernelStatus::kBadShape;
   if (reinterpret_cast<uintptr_t>(x) % 16 != 0) return KernelStatus::kBadAlignment;
   if (m == 0) return KernelStatus::kOk;
   const int64_t units = CeilDiv(k, kMmqUnit);
   const int64_t grid = CeilDiv(units * 8, kThreads / kMmqLanes);
-  return Launch(QuantizeTilesKernel,
-                {dim3(static_cast<unsigned>(grid), static_cast<unsigned>(m)), dim3(kThreads)},
-                stream, x, k, units, residual ? MmqActivationBytes(m, k, false) : int64_t{0},
-                static_cast<uint8_t*>(out));
+  return Launch(
+      QuantizeTilesKernel,
+      {dim3(static_cast<unsigned>(grid), static_cast<unsigned>(CeilDiv(m, 8) * 8)), dim3(kThreads)},
+      stream, x, m, k, units, residual ? MmqActivationBytes(m, k, false) : int64_t{0},
+      static_cast<uint8_t*>(out));
 }
 
 }  // namespace minfer::kernels::cuda

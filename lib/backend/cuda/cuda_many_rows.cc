@@ -215,6 +215,13 @@ Status CudaBackend::RunInteger(const NodeCall& call, absl::Span<const Product> p
 Status CudaBackend::DecodeColumns(const NodeCall& call, absl::Span<const Product> products,
                                   bool gated, int64_t begin, int64_t end, uint8_t* decoded) {
   const int64_t k = products[0].info->ne0;
+  // The product reads the rows between matrices as well, and stores nothing of them.
+  if (std::any_of(products.begin(), products.end(),
+                  [](const Product& product) { return product.info->ne1 % 8 != 0; })) {
+    MF_RETURN_IF_ERROR(runtime_->Check(
+        cudaMemsetAsync(decoded, 0, static_cast<size_t>((end - begin) * 2 * k), stream_->get()),
+        "clearing scratch"));
+  }
   int64_t first = 0;  // of this matrix
   for (size_t i = 0; i < products.size(); ++i) {
     const WeightInfo& info = *products[i].info;
