@@ -181,9 +181,9 @@ class Backend {
   virtual Status Copy(const BufferRange& from, const BufferRange& to) = 0;
 
   // The best entries of rows, in stream order, outside of splits or, where RecordsTail says so,
-  // behind the last node of one: `host`, [rows, k], has them after
-  // the next Synchronize and must stay until then. `work` is memory to work in. Copies that come
-  // after it may still be under way then: they are for later work on the device.
+  // behind the last node of one: `host`, [rows, k], has them after the next Synchronize and must
+  // stay until then. `work` is memory to work in. Copies that come after it may still be under way
+  // then: they are for later work on the device.
   virtual Status TopEntries(const TopRows& rows, const BufferRange& work, TopEntry* host) {
     (void)rows;
     (void)work;

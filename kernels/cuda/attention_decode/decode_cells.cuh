@@ -123,27 +123,27 @@ struct CellsInRoom {
   __device__ __forceinline__ void MultiplyKeys(const WarpCells<kDim>& now,
                                                const DecodeShared<kDim>& shared,
                                                float (*scores)[4]) {
-    CpAsyncWait<1>();
-    __syncwarp();
-    if (now.any()) {
-      KeyFragments<kDim> keys;
-      WarpCells<kDim>::Read(room->cells[0], &keys);
-      now.TakeOwn(shared.own_k, &keys);
-      keys.Multiply(shared.queries, scores);
-    }
-    __syncwarp();
+    Multiply<KeyFragments<kDim>>(now, room->cells[0], shared.own_k, shared.queries, scores);
   }
   __device__ __forceinline__ void MultiplyValues(const WarpCells<kDim>& now,
                                                  const DecodeShared<kDim>& shared,
                                                  const uint32_t* weights, const uint32_t* rest,
                                                  float (*sums)[4]) {
+    Multiply<ValueFragments<kDim>>(now, room->cells[1], shared.own_v, weights, rest, sums);
+  }
+
+ private:
+  // The older of the two groups under way, as fragments, times `factors`.
+  template <typename Fragments, typename... Factors>
+  static __device__ __forceinline__ void Multiply(const WarpCells<kDim>& now, const uint4* cells,
+                                                  const __half* own, Factors... factors) {
     CpAsyncWait<1>();
     __syncwarp();
     if (now.any()) {
-      ValueFragments<kDim> values;
-      WarpCells<kDim>::Read(room->cells[1], &values);
-      now.TakeOwn(shared.own_v, &values);
-      values.Multiply(weights, rest, sums);
+      Fragments fragments;
+      WarpCells<kDim>::Read(cells, &fragments);
+      now.TakeOwn(own, &fragments);
+      fragments.Multiply(factors...);
     }
     __syncwarp();
   }

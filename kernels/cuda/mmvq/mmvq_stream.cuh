@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/common/row_layout.h"
 #include "kernels/cuda/mmvq/mmvq_stream_kernel.cuh"
+#include "kernels/cuda/mmvq/stream_limits.h"
 #include "kernels/cuda/mmvq/stream_once.cuh"
 
 namespace minfer::kernels::cuda {

@@ -7,29 +7,10 @@
 #include <algorithm>
 
 #include "kernels/cuda/common/launch.cuh"
+#include "kernels/cuda/mmvq/stream_limits.h"
 #include "kernels/cuda/mmvq/stream_once_kernel.cuh"
 
 namespace minfer::kernels::cuda {
-
-struct StreamLimits {
-  int processors = 0;
-  int shared_per_block = 0;
-  int shared_per_processor = 0;
-  int clusters = 0;  // whether there are any
-};
-
-inline bool FindStreamLimits(StreamLimits* limits) {
-  int device = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->processors, cudaDevAttrMultiProcessorCount, device) ==
-             cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->shared_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->shared_per_processor,
-                                cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-                                device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&limits->clusters, cudaDevAttrClusterLaunch, device) == cudaSuccess;
-}
 
 // Rounds of blocks that a launch may have.
 inline constexpr int kOnceRounds = 2;
@@ -53,13 +34,6 @@ inline OnceShape FindOnceShape(const StreamArgs& args, const StreamLimits& limit
   shape.sharers = kClasses;
   while (shape.sharers > 1 && shape.stages * shape.sharers > kOnceWarps) shape.sharers /= 2;
   return shape;
-}
-
-// Whether the device has clusters and the code that it runs was compiled for one that does.
-inline bool HasClusters(const void* kernel, const StreamLimits& limits) {
-  cudaFuncAttributes attributes = {};
-  return limits.clusters != 0 && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
-         attributes.ptxVersion >= 90;
 }
 
 // kBadShape: the matrix is not small.

@@ -90,8 +90,9 @@ Status CudaBackend::TopEntries(const TopRows& rows, const BufferRange& work, Top
                            " entries: ", kernels::KernelStatusName(status)));
   }
   if (window_open_) split_.top = args;
-  if (delivery.staged == nullptr)
+  if (delivery.staged == nullptr) {
     return readback_->Read(room, host, bytes, stream_->get()).status();
+  }
   readback_->Enqueued(enqueued_work_);
   return OkStatus();
 }

@@ -80,8 +80,9 @@ HeldTail* CudaBackend::HoldsForAttention(const NodeCall& call) {
     return nullptr;
   }
   const ValueShape& shape = call.graph->value(call.node->outputs[0]).shape;
-  if (shape.rows != call.graph->params.decode_rows || !LeadsToAttention(*call.graph))
+  if (shape.rows != call.graph->params.decode_rows || !LeadsToAttention(*call.graph)) {
     return nullptr;
+  }
   return &held_.tail.emplace();
 }
 
